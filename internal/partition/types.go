@@ -1,0 +1,86 @@
+// Package partition is a partition's log over all tiers: append (group commit, fencing, idempotent producers),
+// read (tail cache, Redis, later the remote tier), offsets by time and by leader epoch, ownership.
+//
+// It knows records and offsets, never Kafka requests. What it needs of the local tier is the port Local.
+package partition
+
+import (
+	"errors"
+
+	"github.com/google/uuid"
+)
+
+// Ref names a partition of one life of a topic: a topic that was deleted and created again has another ID.
+type Ref struct {
+	Topic     string
+	ID        uuid.UUID
+	Partition int32
+}
+
+// Appended is the outcome of one accepted batch.
+type Appended struct {
+	BaseOffset     int64
+	LogStartOffset int64
+	AppendTime     int64 // ms in Redis's time when the topic stamps LogAppendTime, else -1
+	Duplicate      bool  // an idempotent producer sent it before; BaseOffset is the first one's
+}
+
+// AppendOptions are the topic's settings and the request's wishes that an append depends on.
+type AppendOptions struct {
+	// AllReplicas is acks=all: done is called only when the high watermark has passed the batch.
+	AllReplicas bool
+	// MinReplicas is the effective min.insync.replicas, at least 1.
+	MinReplicas int
+	// LogAppendTime stamps every record with Redis's time.
+	LogAppendTime bool
+	// TimeoutMs bounds the wait for the outcome; 0 means no bound but the broker's.
+	TimeoutMs int64
+}
+
+// Bounds are the ends of a partition's log.
+type Bounds struct {
+	LogStart      int64 // log start offset: the first offset that may be read
+	HighWatermark int64 // one after the last offset that consumers may see
+	LogEnd        int64 // one after the last offset appended
+	LeaderEpoch   int32
+}
+
+// ReadRequest asks for record batches from Offset on.
+type ReadRequest struct {
+	Offset   int64
+	MaxBytes int // a soft limit: the first batch is returned whole if AtLeastOne
+	// AtLeastOne returns one batch even if it exceeds MaxBytes (KIP-74).
+	AtLeastOne bool
+}
+
+// ReadResult holds whole record batches (v2), the first of which contains or follows Offset.
+type ReadResult struct {
+	Bounds
+	// Batches are appended to the buffer given to Read. They must not be changed.
+	Batches []byte
+}
+
+// TimeOffset answers a search by time. Offset is -1 when there is none.
+type TimeOffset struct {
+	Offset      int64
+	Timestamp   int64
+	LeaderEpoch int32
+}
+
+// The few error kinds a caller acts on. kafka/api turns them into error codes, in one place.
+var (
+	ErrNotLeader              = errors.New("not the leader of this partition") // retry elsewhere or later: fenced, lease held by another, Redis away, read-only or loading
+	ErrTimeout                = errors.New("timed out")                        // the outcome is unknown
+	ErrStorage                = errors.New("redis refuses writes")             // out of memory, persistence failing
+	ErrNotEnoughReplicas      = errors.New("not enough replicas")              // nothing was appended
+	ErrNotEnoughReplicasAfter = errors.New("not enough replicas after append") // appended, not replicated in time
+	ErrOffsetOutOfRange       = errors.New("offset out of range")              //
+	ErrOutOfOrderSequence     = errors.New("out of order sequence number")     //
+	ErrInvalidProducerEpoch   = errors.New("invalid producer epoch")           //
+	ErrInvalidRecord          = errors.New("invalid record")                   // a record that storage cannot hold
+	ErrTooLarge               = errors.New("batch too large")                  //
+	ErrUnknownPartition       = errors.New("unknown topic or partition")       // this life of the topic is over
+	ErrFencedLeaderEpoch      = errors.New("fenced leader epoch")              //
+	ErrUnknownLeaderEpoch     = errors.New("unknown leader epoch")             //
+	ErrClosed                 = errors.New("broker is shutting down")          // retry on another broker
+)

@@ -1,0 +1,25 @@
+// Package record holds the plain types that storage and the wire share. It imports nothing of korvet.
+package record
+
+// Record is one record of a partition's log. A nil Key or Value is Kafka's null; an empty, non-nil one is empty.
+// The slices alias the buffer they were decoded from and are valid until the next record is read from it.
+type Record struct {
+	Offset    int64
+	Timestamp int64 // ms since the epoch; -1 when the producer set none
+	Key       []byte
+	Value     []byte
+	// Headers is the record's header section as record batch v2 encodes it (varint count, then the headers).
+	// It is nil when the record has none.
+	Headers []byte
+}
+
+// Cursor walks records in offset order without allocating.
+type Cursor interface {
+	// Next decodes the next record into r and reports whether there was one.
+	Next(r *Record) bool
+}
+
+// Sink takes records in offset order. Put reports whether it wants more. It must copy what it keeps.
+type Sink interface {
+	Put(r *Record) bool
+}

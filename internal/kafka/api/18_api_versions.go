@@ -1,0 +1,45 @@
+package api
+
+import (
+	"regexp"
+	"sort"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// ApiVersions (key 18), versions 0 to 5.
+//
+// v3 names the client's software (KIP-511); v4 lets a feature's minimum be 0; v5 names the cluster and node the
+// client expects (KIP-1242). A version we do not know is answered in version 0 with the range we serve.
+
+// softwareName is what Kafka accepts as a client's software name or version.
+var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
+
+func (a *API) apiVersions(c *call, req *kmsg.ApiVersionsRequest) kmsg.Response {
+	resp := kmsg.NewPtrApiVersionsResponse()
+	if c.version() >= 3 && !(softwareName.MatchString(req.ClientSoftwareName) && softwareName.MatchString(req.ClientSoftwareVersion)) {
+		resp.ErrorCode = kerr.InvalidRequest.Code
+		return resp
+	}
+	for _, r := range a.routes {
+		resp.ApiKeys = append(resp.ApiKeys, r.advertised())
+	}
+	sort.Slice(resp.ApiKeys, func(i, j int) bool { return resp.ApiKeys[i].ApiKey < resp.ApiKeys[j].ApiKey })
+	return resp
+}
+
+// apiVersionsUnsupported answers a version of ApiVersions that is not served, in version 0.
+func (a *API) apiVersionsUnsupported() kmsg.Response {
+	resp := kmsg.NewPtrApiVersionsResponse()
+	resp.ErrorCode = kerr.UnsupportedVersion.Code
+	resp.ApiKeys = []kmsg.ApiVersionsResponseApiKey{a.routes[keyApiVersions].advertised()}
+	return resp
+}
+
+// advertised is the route's range as ApiVersions tells it.
+func (r *route) advertised() kmsg.ApiVersionsResponseApiKey {
+	k := kmsg.NewApiVersionsResponseApiKey()
+	k.ApiKey, k.MinVersion, k.MaxVersion = r.key, r.min, r.max
+	return k
+}

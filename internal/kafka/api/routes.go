@@ -1,0 +1,58 @@
+package api
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/korvet-io/korvet/internal/kafka/server"
+)
+
+// route is one API key: the versions that are served and what serves them.
+type route struct {
+	key      int16
+	min, max int16
+	name     string
+	serve    serveFunc
+}
+
+// serveFunc serves one request whose key and version are in the route's range. It calls reply exactly once, as
+// server.Handler asks.
+type serveFunc func(a *API, c *call, reply func(server.Response, error))
+
+// routes is the one list of what this broker serves, by key.
+type routes map[int16]*route
+
+// newRoutes makes the route table.
+//
+// A key has either a synchronous handler, which runs on its connection's goroutine and returns the answer
+// (inline), or one that replies when its outcome is known (Produce and Fetch).
+func newRoutes() routes {
+	table := []route{
+		{key: 18, min: 0, max: 5, name: "ApiVersions", serve: inline((*API).apiVersions)},
+	}
+	byKey := make(routes, len(table))
+	for i := range table {
+		byKey[table[i].key] = &table[i]
+	}
+	return byKey
+}
+
+// request is a pointer to one of kmsg's request types.
+type request[T any] interface {
+	*T
+	kmsg.Request
+}
+
+// inline makes a route's serveFunc of a synchronous handler: the body is decoded in the request's version, and the
+// handler's answer is encoded in the same version.
+func inline[T any, P request[T]](handle func(*API, *call, P) kmsg.Response) serveFunc {
+	return func(a *API, c *call, reply func(server.Response, error)) {
+		req := P(new(T))
+		if err := a.decode(c, req); err != nil {
+			reply(nil, err)
+			return
+		}
+		resp := handle(a, c, req)
+		resp.SetVersion(c.version())
+		reply(kmsgResponse{resp}, nil)
+	}
+}

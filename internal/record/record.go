@@ -20,6 +20,7 @@ type Cursor interface {
 }
 
 // Sink takes records in offset order. Put reports whether it wants more. It must copy what it keeps.
+// When Put returns false it did not take r: the record belongs to whoever comes next.
 type Sink interface {
 	Put(r *Record) bool
 }

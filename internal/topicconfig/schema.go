@@ -1,0 +1,183 @@
+package topicconfig
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+)
+
+// Options are what a server gives to its topics. They are plain data.
+type Options struct {
+	// Defaults are values of topic settings that the server's own settings give, by the topic setting's name.
+	Defaults map[string]string
+	// Patterns are those of korvet.topics, in order.
+	Patterns []Pattern
+	// RemoteStorage tells that a remote tier is configured; without one remote.storage.enable=true is refused.
+	RemoteStorage bool
+}
+
+// Pattern gives settings to the topics whose names match a glob (* and ? and [a-z]). A nil field gives nothing.
+type Pattern struct {
+	Name       string
+	AutoCreate *bool
+	Partitions *int32
+	Configs    map[string]string // topic settings by name
+}
+
+// Schema validates and resolves topic settings for one server. It is immutable.
+type Schema struct {
+	settings []Setting
+	byName   map[string]*Setting
+	defaults map[string]string
+	patterns []Pattern
+	remote   bool
+}
+
+// New checks the server's defaults and patterns and returns every problem, each as an error of the list.
+func New(opt Options) (*Schema, []error) {
+	s := &Schema{settings: table(), byName: map[string]*Setting{}, remote: opt.RemoteStorage}
+	for i := range s.settings {
+		s.byName[s.settings[i].Name] = &s.settings[i]
+	}
+	var problems []error
+	s.defaults, problems = s.parseAll(opt.Defaults)
+	for i, p := range opt.Patterns {
+		if _, err := path.Match(p.Name, "x"); err != nil || p.Name == "" {
+			problems = append(problems, fmt.Errorf("topics[%d]: name %q is not a pattern", i, p.Name))
+		}
+		if p.Partitions != nil && *p.Partitions < 1 {
+			problems = append(problems, fmt.Errorf("topics[%d]: partitions %d is below 1", i, *p.Partitions))
+		}
+		configs, errs := s.parseAll(p.Configs)
+		for _, err := range errs {
+			problems = append(problems, fmt.Errorf("topics[%d]: %w", i, err))
+		}
+		p.Configs = configs
+		s.patterns = append(s.patterns, p)
+	}
+	return s, problems
+}
+
+// parseAll returns the canonical values, in the order of their names, and the errors of those that have none.
+func (s *Schema) parseAll(values map[string]string) (map[string]string, []error) {
+	out := make(map[string]string, len(values))
+	var problems []error
+	for _, name := range sortedKeys(values) {
+		setting := s.byName[name]
+		if setting == nil {
+			problems = append(problems, &InvalidError{Name: name})
+			continue
+		}
+		v, err := setting.Parse(values[name])
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		out[name] = v
+	}
+	return out, problems
+}
+
+// Settings returns all settings in the order of their names. They must not be changed.
+func (s *Schema) Settings() []Setting { return s.settings }
+
+// Setting finds one.
+func (s *Schema) Setting(name string) (*Setting, bool) {
+	setting, ok := s.byName[name]
+	return setting, ok
+}
+
+// AutoCreate tells what the first matching pattern with an opinion says about creating a topic on demand.
+func (s *Schema) AutoCreate(topic string) (create, decided bool) {
+	for p := range s.matching(topic) {
+		if p.AutoCreate != nil {
+			return *p.AutoCreate, true
+		}
+	}
+	return false, false
+}
+
+// Partitions is the first matching pattern's partition count, else otherwise.
+func (s *Schema) Partitions(topic string, otherwise int32) int32 {
+	for p := range s.matching(topic) {
+		if p.Partitions != nil {
+			return *p.Partitions
+		}
+	}
+	return otherwise
+}
+
+// matching yields the patterns that match, in order.
+func (s *Schema) matching(topic string) func(yield func(*Pattern) bool) {
+	return func(yield func(*Pattern) bool) {
+		for i := range s.patterns {
+			if ok, _ := path.Match(s.patterns[i].Name, topic); ok && !yield(&s.patterns[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Source tells where a value comes from.
+type Source int8
+
+const (
+	FromTopic Source = iota
+	FromPattern
+	FromServer
+	FromDefault
+)
+
+// Value is a setting's value and its source.
+type Value struct {
+	Value  string
+	Source Source
+}
+
+// Resolve returns the values that a topic has for a setting in order of precedence. The first one is in force, the last
+// one is the table's default.
+func (s *Schema) Resolve(topic string, own map[string]string, setting *Setting) []Value {
+	var values []Value
+	if v, ok := own[setting.Name]; ok {
+		values = append(values, Value{v, FromTopic})
+	}
+	for p := range s.matching(topic) {
+		if v, ok := p.Configs[setting.Name]; ok {
+			values = append(values, Value{v, FromPattern})
+			break
+		}
+	}
+	if v, ok := s.defaults[setting.Name]; ok {
+		values = append(values, Value{v, FromServer})
+	}
+	return append(values, Value{setting.Default, FromDefault})
+}
+
+// value is the one in force.
+func (s *Schema) value(topic string, own map[string]string, name string) string {
+	return s.Resolve(topic, own, s.byName[name])[0].Value
+}
+
+// isSet reports whether anybody but the table gives the setting.
+func (s *Schema) isSet(topic string, own map[string]string, name string) bool {
+	return s.Resolve(topic, own, s.byName[name])[0].Source != FromDefault
+}
+
+func (s *Schema) number(topic string, own map[string]string, name string) int64 {
+	n, _ := strconv.ParseInt(s.value(topic, own, name), 10, 64) // canonical: checked when it was set
+	return n
+}
+
+func (s *Schema) flag(topic string, own map[string]string, name string) bool {
+	return s.value(topic, own, name) == "true"
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const (
+	topicsName   = "korvet.topics"
+	mostPatterns = 1000
+)
+
+var topicSetting = regexp.MustCompile(`^korvet\.topics\[(\d{1,9})\]\.(.+)$`)
+
+// topicField is one field of a pattern.
+type topicField struct {
+	name  string
+	doc   string
+	later bool
+	set   func(*TopicPattern, string) error
+}
+
+var topicFields = []topicField{
+	{name: "name", doc: "Glob of topic names: `*` is any text, `?` any character.", set: setPatternName},
+	{name: "auto-create", doc: "Whether a topic of such a name is created when a client asks for it.", set: func(p *TopicPattern, text string) error {
+		b, err := parseBool(text)
+		p.AutoCreate = &b
+		return err
+	}},
+	{name: "partitions", doc: "Partitions of such a topic when its creation names no number.", set: func(p *TopicPattern, text string) error {
+		n, err := parseInt(text, 32)
+		if err == nil && (n < 1 || n > 10_000) {
+			err = errors.New("must be 1 to 10000")
+		}
+		partitions := int32(n)
+		p.Partitions = &partitions
+		return err
+	}},
+	{name: "compression", later: true},
+	{name: "storage-compression-type", later: true},
+	{name: "retention-time", later: true},
+	{name: "retention-bytes", later: true},
+	{name: "local-retention-time", later: true},
+	{name: "local-retention-bytes", later: true},
+	{name: "segment-time", later: true},
+	{name: "segment-bytes", later: true},
+	{name: "remote-storage-enabled", later: true},
+}
+
+func setPatternName(p *TopicPattern, text string) error {
+	if _, err := path.Match(text, ""); err != nil || text == "" || strings.ContainsAny(text, `[]\/`) {
+		return errors.New("must be a topic's name or a pattern with * and ?")
+	}
+	p.Name = text
+	return nil
+}
+
+// topicPatterns collects korvet.topics[n].* from entries, a later one wins, and returns what else is wrong.
+func topicPatterns(entries []entry, v *Values) ([]TopicPattern, Problems) {
+	var patterns []TopicPattern
+	var problems Problems
+	for _, e := range entries {
+		m := topicSetting.FindStringSubmatch(e.name)
+		n, err := strconv.Atoi(m[1])
+		field := findTopicField(m[2])
+		switch {
+		case err != nil || n >= mostPatterns:
+			problems = append(problems, e.problem(fmt.Sprintf("there may be %d patterns", mostPatterns)))
+			continue
+		case field == nil:
+			problems = append(problems, e.problem(unknown(m[2], topicFieldNames())))
+			continue
+		case field.later:
+			problems = append(problems, e.problem("not in this version"))
+			continue
+		}
+		for len(patterns) <= n {
+			patterns = append(patterns, TopicPattern{})
+		}
+		if err := field.set(&patterns[n], e.text); err != nil {
+			problems = append(problems, e.problem(err.Error()))
+		}
+		v.put(Value{Name: e.name, Text: e.text, Origin: e.origin})
+	}
+	for n, p := range patterns {
+		name := fmt.Sprintf("%s[%d].name", topicsName, n)
+		if _, tried := v.lookup(name); p.Name == "" && !tried {
+			problems = append(problems, Problem{Name: name, Message: "is missing: each pattern needs one, and numbers have no gaps"})
+		}
+	}
+	return patterns, problems
+}
+
+func findTopicField(name string) *topicField {
+	for i := range topicFields {
+		if topicFields[i].name == name {
+			return &topicFields[i]
+		}
+	}
+	return nil
+}
+
+func topicFieldNames() []string {
+	var names []string
+	for _, f := range topicFields {
+		names = append(names, f.name)
+	}
+	return names
+}

@@ -1,0 +1,20 @@
+package config
+
+import "fmt"
+
+// Validate returns what is wrong between settings that are right one by one.
+func (c *Config) Validate() Problems {
+	var problems Problems
+	add := func(wrong bool, name string, value any, message string) {
+		if wrong {
+			problems = append(problems, Problem{Name: name, Value: fmt.Sprint(value), Origin: "effective", Message: message})
+		}
+	}
+	b := &c.Broker
+	add(b.ResumePendingBytes > b.MaxPendingBytes, "korvet.broker.resume-pending-bytes", formatBytes(int64(b.ResumePendingBytes)),
+		"must not exceed korvet.broker.max-pending-bytes, "+formatBytes(int64(b.MaxPendingBytes)))
+	add(b.StaleAfter < 2*b.HeartbeatInterval, "korvet.broker.stale-after", b.StaleAfter,
+		fmt.Sprintf("must be at least twice korvet.broker.heartbeat-interval, %v", b.HeartbeatInterval))
+	add(b.Port != 0 && b.Port == c.HTTP.Port, "korvet.http.port", c.HTTP.Port, "must differ from korvet.broker.port")
+	return problems
+}

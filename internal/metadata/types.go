@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/topicconfig"
 )
 
 // Topic is one life of a topic. It is immutable: a change makes a new one with a higher Version.
@@ -16,6 +18,21 @@ type Topic struct {
 	Configs    map[string]string `json:"configs"` // only what was set
 	Version    int64             `json:"version"`
 	CreatedMs  int64             `json:"created"`
+
+	// Config holds the settings in force, parsed from Configs, the server's patterns and its defaults.
+	Config topicconfig.Effective `json:"-"`
+}
+
+// Internal reports whether the topic is one of Kafka's own, which clients may read and not write.
+func (t *Topic) Internal() bool { return IsInternal(t.Name) }
+
+// IsInternal reports whether a name is that of one of Kafka's own topics.
+func IsInternal(name string) bool {
+	switch name {
+	case "__consumer_offsets", "__transaction_state", "__share_group_state", "__remote_log_metadata":
+		return true
+	}
+	return false
 }
 
 // Node is a live broker.
@@ -24,7 +41,7 @@ type Node struct {
 	BootID uuid.UUID `json:"boot"` // UUIDv7 in Redis time: of two brokers with one id the newest wins
 	Host   string    `json:"host"`
 	Port   int32     `json:"port"`
-	SeenMs int64     `json:"seen"`
+	SeenMs int64     `json:"seen"` // ms in Redis's time
 }
 
 // The error kinds a caller acts on.

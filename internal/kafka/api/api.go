@@ -5,6 +5,8 @@ package api
 import (
 	"log/slog"
 	"time"
+
+	"github.com/korvet-io/korvet/internal/topicconfig"
 )
 
 // Settings are the broker's settings that answers depend on. They do not change while the broker runs.
@@ -12,18 +14,27 @@ type Settings struct {
 	// MaxControlRequestBytes bounds the body of every request but Produce, which the listener's own limit bounds.
 	// Such requests are decoded into structures several times their size.
 	MaxControlRequestBytes int
+	Topics                 TopicSettings
 }
 
 // Deps is what an API needs of the rest of the broker. All fields are required.
 type Deps struct {
-	Logs Logs
-	Now  func() time.Time
-	Log  *slog.Logger
+	Logs    Logs
+	Epochs  LeaderEpochs
+	Topics  Topics
+	Cluster Cluster
+	Schema  *topicconfig.Schema
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // API serves requests. It is safe for concurrent use.
 type API struct {
 	logs     Logs
+	epochs   LeaderEpochs
+	topics   Topics
+	cluster  Cluster
+	schema   *topicconfig.Schema
 	now      func() time.Time
 	log      *slog.Logger
 	settings Settings
@@ -32,5 +43,8 @@ type API struct {
 
 // New makes an API.
 func New(d Deps, s Settings) *API {
-	return &API{logs: d.Logs, now: d.Now, log: d.Log, settings: s, routes: newRoutes()}
+	return &API{
+		logs: d.Logs, epochs: d.Epochs, topics: d.Topics, cluster: d.Cluster, schema: d.Schema,
+		now: d.Now, log: d.Log, settings: s, routes: newRoutes(),
+	}
 }

@@ -22,6 +22,9 @@ type ConnInfo struct {
 	ID     uint64
 	Local  net.Addr
 	Remote net.Addr
+	// Draining is done when the server wants requests that merely wait (long polls) to answer with what they have, and
+	// when the connection ends. The server sets it always.
+	Draining context.Context
 }
 
 // Response is an answer's body with its response header's tag section where the version has one.
@@ -30,10 +33,26 @@ type Response interface {
 	AppendTo(dst []byte) []byte
 }
 
+// Encoded is a Response that is encoded already. The server writes its buffers as they are, without a copy, and does not
+// call AppendTo.
+type Encoded interface {
+	Response
+	// Buffers returns the encoded answer. The server may reslice the outer slice.
+	Buffers() net.Buffers
+	// Release tells that the buffers are no longer used. It is called once, also when nothing was written.
+	Release()
+}
+
+// Failed is a Response that can tell whether it carries an error, for the result label of request metrics.
+type Failed interface {
+	Failed() bool
+}
+
 // Handler serves requests.
 type Handler interface {
 	// Serve starts serving req and returns soon: what waits goes on elsewhere. It is called in request order, by one
-	// goroutine per connection. reply is called exactly once, from any goroutine: with an answer, with nil for no answer
-	// (acks=0), or with an error to close the connection after the answers before it. ctx ends with the connection.
+	// goroutine per connection. reply is called exactly once, from any goroutine, and does not block: with an answer, with
+	// nil for no answer (acks=0), or with an error to close the connection after the answers before it. ctx ends with the
+	// connection.
 	Serve(ctx context.Context, req *Request, reply func(Response, error))
 }

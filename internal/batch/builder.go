@@ -115,6 +115,9 @@ func (b *Builder) Finish() []byte {
 	if b.count == 0 {
 		return dst
 	}
+	if b.opt.Codec != None {
+		dst = b.compress(dst)
+	}
 	raw := dst[b.start:]
 	attributes := int16(b.opt.Codec)
 	if b.opt.LogAppendTime {
@@ -134,4 +137,13 @@ func (b *Builder) Finish() []byte {
 	putInt32(raw, atCount, b.count)
 	sealCRC(raw)
 	return dst
+}
+
+// compress replaces the records at the end of dst by their compressed form.
+func (b *Builder) compress(dst []byte) []byte {
+	scratch := newBuffer()
+	defer scratch.release()
+	records := b.start + HeaderSize
+	scratch.b = b.opt.Codec.compress(scratch.b[:0], dst[records:], b.opt.Level)
+	return append(dst[:records], scratch.b...)
 }

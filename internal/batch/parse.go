@@ -87,9 +87,19 @@ func (b *Batch) checkHeader(lim Limits) error {
 	return nil
 }
 
-// openRecords finds the uncompressed records.
+// openRecords finds the records, decompressed.
 func (b *Batch) openRecords(lim Limits) error {
 	b.records = b.Raw[HeaderSize:]
+	if b.Codec != None {
+		scratch := newBuffer()
+		records, err := b.Codec.decompress(scratch.b, b.records, lim.MaxDecompressed)
+		if err != nil {
+			scratch.release()
+			return err
+		}
+		scratch.b = records
+		b.records, b.scratch = records, scratch
+	}
 	b.UncompressedLen = len(b.records)
 	if b.UncompressedLen > lim.MaxDecompressed {
 		return refuse(ErrTooLarge, "%d bytes of records, at most %d are allowed", b.UncompressedLen, lim.MaxDecompressed)

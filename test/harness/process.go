@@ -45,6 +45,12 @@ func (p *process) start(t testing.TB, ready func() error) {
 	if err := p.spawn(); err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
+	p.awaitReady(t, ready)
+}
+
+// awaitReady waits until ready returns nil. It fails the test when the child ends before that.
+func (p *process) awaitReady(t testing.TB, ready func() error) {
+	t.Helper()
 	deadline := time.Now().Add(startTimeout)
 	for {
 		err := ready()

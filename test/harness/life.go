@@ -1,0 +1,35 @@
+package harness
+
+import (
+	"time"
+)
+
+// Launch starts a broker that does not run and does not wait for anything, so that a test can kill it while it starts.
+func (b *Broker) Launch() {
+	b.t.Helper()
+	p := b.own("launch")
+	if p.pid() != 0 {
+		b.t.Fatalf("launch %s: it runs", p.name)
+	}
+	if err := p.spawn(); err != nil {
+		b.t.Fatalf("launch %s: %v", p.name, err)
+	}
+}
+
+// AwaitReady waits until a launched broker is ready. It fails the test when the broker ends before that.
+func (b *Broker) AwaitReady() {
+	b.t.Helper()
+	b.own("wait for").awaitReady(b.t, b.ready)
+}
+
+// AwaitExit waits until the broker has ended by itself and returns its exit code, -1 after a signal.
+func (b *Broker) AwaitExit() int {
+	b.t.Helper()
+	p := b.own("wait for")
+	select {
+	case <-p.exited:
+	case <-time.After(stopTimeout):
+		b.t.Fatalf("%s still runs after %v", p.name, stopTimeout)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}

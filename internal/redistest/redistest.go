@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -143,15 +144,15 @@ func Eventually(t testing.TB, what string, condition func() bool) {
 	}
 }
 
-// run starts the process and reports whether it answers on its port.
-func (s *Server) run() bool {
+// launch starts the process and waits for nothing.
+func (s *Server) launch(more ...string) {
 	s.t.Helper()
 	out, err := os.OpenFile(filepath.Join(s.dir, "redis.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		s.t.Fatalf("open redis log: %v", err)
 	}
 	defer out.Close()
-	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no"}, s.args...)
+	args := append([]string{"--port", strconv.Itoa(s.Port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no"}, append(slices.Clone(s.args), more...)...)
 	s.cmd = exec.Command(binary(s.t), args...)
 	s.cmd.Stdout, s.cmd.Stderr = out, out
 	s.cmd.SysProcAttr = dieWithParent()
@@ -163,6 +164,12 @@ func (s *Server) run() bool {
 		_ = cmd.Wait() // "signal: killed" is what tests ask for
 		close(done)
 	}(s.cmd, s.done)
+}
+
+// run starts the process and reports whether it answers on its port.
+func (s *Server) run() bool {
+	s.t.Helper()
+	s.launch()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		if s.answers() {
 			return true

@@ -36,3 +36,17 @@ func TestPausedServerAnswersAfterResume(t *testing.T) {
 		t.Errorf("ping after resume: %v", err)
 	}
 }
+
+func TestServerStaysLoadingUntilItMayFinish(t *testing.T) {
+	s := Start(t, "--appendonly", "yes")
+	s.Do("EVAL", "for i = 1, 20000 do redis.call('RPUSH', 'l', i) end", "0")
+	s.RestartLoading()
+	if !s.Loading() {
+		t.Error("the server does not say that it is loading")
+	}
+	s.FinishLoading()
+	m := s.Do("LLEN", "l")
+	if n, _ := m.ToInt64(); n != 20000 {
+		t.Errorf("%d elements after loading, want 20000", n)
+	}
+}

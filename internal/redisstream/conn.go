@@ -1,0 +1,54 @@
+package redisstream
+
+import (
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+// Conn is one connection to Redis. Requests are answered in order; none is ever sent again by the connection.
+// It is safe for concurrent use.
+type Conn interface {
+	// Send writes one request, of which buf is not used after Send returned. reply is called exactly once, maybe before
+	// Send returns.
+	Send(buf []byte, reply Reply)
+	// Close gives the connection up. What Redis made of the requests that were not answered yet is unknown.
+	Close(cause error)
+	// Alive is false once the connection was closed or lost.
+	Alive() bool
+	// Identity is that of the Redis this connection reached.
+	Identity() Identity
+}
+
+// Reply takes one request's answer off a connection. One of its methods is called, exactly once.
+type Reply interface {
+	// Read parses the answer. An error means that the stream of replies cannot be followed any more: the connection is
+	// closed, and Read itself has reported the outcome to whoever waits.
+	Read(r *resp.Reader) error
+	// Lost tells that no answer will come: the outcome is unknown.
+	Lost(err error)
+}
+
+// Identity tells one life of a Redis from another. Where a provider hides it, every connection is its own identity.
+type Identity struct{ RunID, ReplID string }
+
+// valueReply hands one generic reply to a function.
+type valueReply struct{ done func(resp.Value, error) }
+
+func (v valueReply) Read(r *resp.Reader) error {
+	value, err := r.Value()
+	v.done(value, err)
+	return err
+}
+
+func (v valueReply) Lost(err error) { v.done(resp.Value{}, err) }
+
+func send(c Conn, buf []byte, done func(resp.Value, error)) { c.Send(buf, valueReply{done}) }
+
+// ask is send for one command whose error replies are errors.
+func ask(c Conn, buf []byte, done func(resp.Value, error)) {
+	send(c, buf, func(v resp.Value, err error) {
+		if err == nil {
+			err = v.Err()
+		}
+		done(v, err)
+	})
+}

@@ -1,0 +1,203 @@
+package redisstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+// FenceRequest is what a broker knows of a partition when it fences it.
+type FenceRequest struct {
+	Owner    string // broker id / boot id
+	Token    string // new, random, never used before
+	TopicID  string // 32 hex digits
+	LeaseMs  int64
+	Stamped  uint64 // largest ms this process ever stamped on an entry of this partition
+	EndAtMin uint64 // last sequence that the log has at least, whatever Redis says; BeforeFirst when nothing is known
+	NewEpoch bool   // Redis's identity changed since this broker fenced last
+	Force    func(owner string) bool
+	NowMs    uint64 // 0: Redis's own time
+}
+
+// Fenced is a partition's state as the fence left it.
+type Fenced struct {
+	Replaced string // the token before
+	WasMine  bool
+	Floor    uint64 // every id this owner writes has a ms above it
+	LastSeq  uint64
+	Expiry   uint64 // of the lease; no id at or beyond it may be stamped
+	Now      uint64 // Redis's time
+	Epoch    int32
+	Found    string // the stream's last id before the floor was raised; empty when there was no stream
+	Alarm    bool   // the stream did not end where its owner claimed: strangers wrote, or the key was lost
+}
+
+// HeldError means that another owner's lease runs until Expiry.
+type HeldError struct {
+	Owner  string
+	Expiry uint64
+	Now    uint64
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("lease held by %s for %d ms", e.Owner, int64(e.Expiry-e.Now))
+}
+
+// The fence's other refusals.
+var (
+	ErrDeleted    = errors.New("this life of the topic is over")
+	ErrUnfinished = errors.New("an earlier life of the topic is not deleted yet")
+)
+
+// Fence fences the partition of keys on c: whatever was sent before, on any connection, cannot land afterwards. done is
+// called exactly once. A *RefusedError means that Redis refused the script and nothing changed.
+func Fence(c Conn, keys Keys, q FenceRequest, done func(Fenced, error)) {
+	fenceWith(c, keys, q, 3, done)
+}
+
+func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, error)) {
+	ask(c, resp.AppendCommand(nil, "HMGET", keys.Leader, "token", "owner"), func(v resp.Value, err error) {
+		if err != nil || len(v.Elems) != 2 {
+			done(Fenced{}, scriptError("read token", err))
+			return
+		}
+		seen, owner := v.Elems[0].Str, v.Elems[1].Str
+		k := []string{keys.Stream, keys.Leader, keys.State(seen), keys.State(q.Token), keys.Epochs}
+		fenceScript.run(c, k, q.args(seen, owner), func(v resp.Value, err error) {
+			if err == nil {
+				err = v.Err()
+			}
+			if err != nil {
+				done(Fenced{}, scriptError("fence", err))
+				return
+			}
+			f, err := parseFenced(v)
+			if errors.Is(err, errStale) && tries > 1 {
+				fenceWith(c, keys, q, tries-1, done)
+				return
+			}
+			f.Replaced = seen
+			done(f, err)
+		})
+	})
+}
+
+func (q FenceRequest) args(seen, owner string) []string {
+	now := ""
+	if q.NowMs != 0 {
+		now = strconv.FormatUint(q.NowMs, 10)
+	}
+	force := q.Force != nil && owner != "" && q.Force(owner)
+	return []string{
+		q.Owner, seen, q.Token, q.TopicID, strconv.FormatInt(q.LeaseMs, 10), strconv.FormatUint(q.Stamped, 10),
+		strconv.FormatUint(q.EndAtMin, 10), flag(q.NewEpoch), flag(force), now,
+	}
+}
+
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+var errStale = errors.New("token changed meanwhile")
+
+func parseFenced(v resp.Value) (Fenced, error) {
+	if len(v.Elems) == 0 {
+		return Fenced{}, fmt.Errorf("fence: %w: empty answer", resp.ErrProtocol)
+	}
+	e := v.Elems
+	p := numbers{}
+	switch e[0].Str {
+	case "OK":
+		if len(e) != 9 {
+			break
+		}
+		f := Fenced{
+			Floor: p.uint(e[1]), LastSeq: p.uint(e[2]), Expiry: p.uint(e[3]), WasMine: e[4].Int == 1, Now: p.uint(e[5]),
+			Epoch: int32(p.uint(e[6])), Found: e[7].Str, Alarm: e[8].Int == 1,
+		}
+		return f, p.err
+	case "HELD":
+		if len(e) != 4 {
+			break
+		}
+		held := &HeldError{Owner: e[1].Str, Expiry: p.uint(e[2]), Now: p.uint(e[3])}
+		if p.err != nil {
+			return Fenced{}, p.err
+		}
+		return Fenced{}, held
+	case "STALE":
+		return Fenced{}, errStale
+	case "DELETED":
+		return Fenced{}, ErrDeleted
+	case "UNFINISHED":
+		return Fenced{}, ErrUnfinished
+	}
+	return Fenced{}, fmt.Errorf("fence: %w: answer %q", resp.ErrProtocol, e[0].Str)
+}
+
+// numbers parses decimal strings and remembers the first error.
+type numbers struct{ err error }
+
+func (p *numbers) uint(v resp.Value) uint64 {
+	n, err := strconv.ParseUint(v.Text(), 10, 64)
+	if err != nil && p.err == nil {
+		p.err = fmt.Errorf("parse number: %w", err)
+	}
+	return n
+}
+
+// scriptError tells a refusal, which changed nothing, from an unknown outcome.
+func scriptError(what string, err error) error {
+	if err == nil {
+		return fmt.Errorf("%s: %w: unexpected answer", what, resp.ErrProtocol)
+	}
+	if e, ok := errors.AsType[resp.Error](err); ok {
+		return fmt.Errorf("%s: %w", what, refusal(e))
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// refusal finds Redis's code in an error reply; one raised inside a script may carry it behind "ERR Error running script".
+func refusal(e resp.Error) *RefusedError {
+	for _, code := range []string{"OOM", "MISCONF", "READONLY", "LOADING", "NOREPLICAS", "MASTERDOWN", "BUSY", "CLUSTERDOWN", "MOVED"} {
+		if e.Code() == code || strings.Contains(string(e), "-"+code+" ") || strings.Contains(string(e), ": "+code+" ") {
+			return &RefusedError{code, string(e)}
+		}
+	}
+	return &RefusedError{e.Code(), string(e)}
+}
+
+// Release ends the lease of token early. done tells whether it was still the partition's token.
+func Release(c Conn, keys Keys, token string, stamped uint64, done func(bool, error)) {
+	args := []string{token, strconv.FormatUint(stamped, 10)}
+	releaseScript.run(c, []string{keys.Leader, keys.State(token)}, args, func(v resp.Value, err error) {
+		if err == nil {
+			err = v.Err()
+		}
+		done(v.Int == 1, err)
+	})
+}
+
+// Await turns an operation that calls back into one that waits. The operation goes on when ctx ends first.
+func Await[T any](ctx context.Context, start func(done func(T, error))) (T, error) {
+	type outcome struct {
+		v   T
+		err error
+	}
+	ch := make(chan outcome, 1)
+	start(func(v T, err error) { ch <- outcome{v, err} })
+	select {
+	case o := <-ch:
+		return o.v, o.err
+	case <-ctx.Done():
+		var zero T
+		return zero, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,88 @@
+-- Fences a partition: the only place where its floor is raised. Takeover, re-fence after an unknown outcome or on a new
+-- connection, first use and creation are all this script.
+-- KEYS: 1 stream  2 leader  3 state of the token seen  4 state of the new token  5 epochs
+-- ARGV: 1 owner (broker id / boot id)  2 token seen in leader ('' = none)  3 new token  4 topic id (UUIDv7 hex: later lives compare greater)
+--       5 lease ms  6 largest ms this process ever stamped here  7 sequence the log ends at or above (base - 1 modulo 2^64)
+--       8 '1' = Redis's identity changed: a new leader epoch even for the same owner
+--       9 '1' = the old owner's process is provably gone: its lease is not waited for (the floor still lies above it)
+--      10 now in ms ('' = Redis TIME)
+-- Answers {'OK', floor, last sequence, expiry, was mine, now, leader epoch, last id found, alarm},
+-- {'HELD', owner, expiry, now}, {'STALE', token}, {'DELETED'} (this life of the topic is over),
+-- {'UNFINISHED', topic id} (an earlier life must be deleted first).
+-- The caller reads the token first, so that every key is declared.
+local MAX = '18446744073709551615' -- the sequence before offset 0
+
+local function after(a, b) -- is sequence a above b? As strings: doubles end at 2^53.
+  if a == b or a == MAX then return false end
+  if b == MAX then return true end
+  if #a ~= #b then return #a > #b end
+  return a > b
+end
+
+local function whole(n) return string.format('%.0f', n) end
+
+local now = tonumber(ARGV[10])
+if not now then
+  local t = redis.call('TIME')
+  now = t[1] * 1000 + math.floor(t[2] / 1000)
+end
+local lease = tonumber(ARGV[5])
+local f = redis.call('HMGET', KEYS[2], 'owner', 'token', 'topic', 'deleted', 'floor', 'epoch')
+local owner, token, topic, deleted, tombstone, epoch = f[1], f[2] or '', f[3], f[4], f[5], f[6]
+if (deleted and ARGV[4] <= deleted) or (topic and ARGV[4] < topic) then return {'DELETED'} end
+if topic and ARGV[4] > topic then return {'UNFINISHED', topic} end
+if token ~= ARGV[2] then return {'STALE', token} end
+
+local mine = owner == ARGV[1]
+local s = redis.call('HMGET', KEYS[3], 'exp', 'last') -- the lease and the last id claimed live in the token's own state
+local exp, claim = tonumber(s[1] or '0'), s[2]
+if owner and not s[1] then -- somebody removed the state: nobody knows how long the lease was
+  exp = now + lease
+  redis.call('HSET', KEYS[3], 'exp', whole(exp))
+end
+if owner and not mine and exp > now and ARGV[9] ~= '1' then
+  return {'HELD', owner, whole(exp), whole(now)}
+end
+
+local found, ms, seq = '', 0, ARGV[7]
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local i = redis.call('XINFO', 'STREAM', KEYS[1])
+  for k = 1, #i, 2 do
+    if i[k] == 'last-generated-id' then found = i[k + 1] end
+  end
+  ms, seq = string.match(found, '(%d+)-(%d+)')
+  ms = tonumber(ms)
+else
+  redis.call('XGROUP', 'CREATE', KEYS[1], 'x', '0', 'MKSTREAM')
+  redis.call('XGROUP', 'DESTROY', KEYS[1], 'x')
+end
+if after(ARGV[7], seq) then seq = ARGV[7] end
+local alarm = 0
+if claim and claim ~= found then -- a foreign XADD, DEL or eviction: offsets keep rising, and somebody is told
+  alarm = 1
+  local cms, cseq = string.match(claim, '(%d+)-(%d+)')
+  ms = math.max(ms, tonumber(cms))
+  if after(cseq, seq) then seq = cseq end
+end
+
+-- Strictly above every ms that anybody may still send.
+local floor = math.max(ms, tonumber(ARGV[6]) + 1, (owner and not mine) and exp or 0, tonumber(tombstone or '0'))
+local id = whole(floor) .. '-' .. seq
+redis.call('XSETID', KEYS[1], id)
+if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('RENAME', KEYS[3], KEYS[4]) end
+local expiry = math.max(now, floor) + lease
+if mine then expiry = math.max(expiry, exp) end
+redis.call('HSET', KEYS[4], 'exp', whole(expiry), 'last', id)
+
+if not epoch then
+  epoch = 0
+elseif not mine or ARGV[8] == '1' then
+  epoch = math.max(tonumber(epoch) + 1, math.floor(now / 1000) - 1704067200) -- seconds since 2024: a rewound counter would repeat
+else
+  epoch = tonumber(epoch)
+end
+redis.call('HSETNX', KEYS[5], whole(epoch), seq) -- this epoch starts at seq + 1
+redis.call('HSET', KEYS[2], 'owner', ARGV[1], 'token', ARGV[3], 'topic', ARGV[4], 'epoch', whole(epoch))
+redis.call('HDEL', KEYS[2], 'floor')
+redis.call('PERSIST', KEYS[2]) -- a tombstone's time to live must not end the new life
+return {'OK', whole(floor), seq, whole(expiry), mine and 1 or 0, whole(now), whole(epoch), found, alarm}

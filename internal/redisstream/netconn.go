@@ -1,0 +1,191 @@
+package redisstream
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+// ErrConnClosed is the cause of a connection that was closed on purpose.
+var ErrConnClosed = errors.New("redis connection closed")
+
+// netConn is a pipelined connection: senders write under a lock, one goroutine reads answers in order.
+type netConn struct {
+	raw      net.Conn
+	identity Identity
+	onLost   func(*netConn, error)
+
+	writing sync.Mutex // orders writes and the replies they queue
+
+	mu      sync.Mutex // guards what follows; taken inside writing
+	replies []Reply    // waiting, oldest first, from head on
+	head    int
+	dead    error
+}
+
+// dial connects, authenticates and learns Redis's identity, all within the options' time limit.
+func dial(ctx context.Context, o *Options, onLost func(*netConn, error)) (*netConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
+	defer cancel()
+	raw, err := (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext(ctx, o.Network, o.Address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to redis: %w", err)
+	}
+	if o.TLS != nil {
+		raw = tls.Client(raw, o.TLS)
+	}
+	deadline, _ := ctx.Deadline()
+	_ = raw.SetDeadline(deadline)
+	r := resp.NewReader(raw)
+	identity, err := handshake(raw, r, o)
+	if err != nil {
+		_ = raw.Close()
+		return nil, fmt.Errorf("greet redis at %s: %w", o.Address, err)
+	}
+	_ = raw.SetDeadline(time.Time{})
+	c := &netConn{raw: raw, identity: identity, onLost: onLost}
+	go c.readLoop(r)
+	return c, nil
+}
+
+func handshake(raw net.Conn, r *resp.Reader, o *Options) (Identity, error) {
+	var commands [][]string
+	if o.Password != "" {
+		auth := []string{"AUTH", o.Password}
+		if o.Username != "" {
+			auth = []string{"AUTH", o.Username, o.Password}
+		}
+		commands = append(commands, auth)
+	}
+	if o.DB != 0 {
+		commands = append(commands, []string{"SELECT", strconv.Itoa(o.DB)})
+	}
+	commands = append(commands, []string{"INFO", "server"}, []string{"INFO", "replication"})
+	var buf []byte
+	for _, c := range commands {
+		buf = resp.AppendCommand(buf, c...)
+	}
+	if _, err := raw.Write(buf); err != nil {
+		return Identity{}, fmt.Errorf("send greeting: %w", err)
+	}
+	var info string
+	for _, c := range commands {
+		v, err := r.Value()
+		if err == nil {
+			err = v.Err()
+		}
+		if err != nil {
+			return Identity{}, fmt.Errorf("%s: %w", strings.ToLower(c[0]), err)
+		}
+		info += v.Str + "\n"
+	}
+	return identityOf(info), nil
+}
+
+// identityOf reads INFO. Where a provider hides the fields, no two connections are the same Redis.
+func identityOf(info string) Identity {
+	id := Identity{RunID: infoField(info, "run_id"), ReplID: infoField(info, "master_replid")}
+	if id.RunID == "" || id.ReplID == "" {
+		id.RunID = rand.Text()
+	}
+	return id
+}
+
+func infoField(info, name string) string {
+	_, rest, ok := strings.Cut("\n"+info, "\n"+name+":")
+	if !ok {
+		return ""
+	}
+	value, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(value)
+}
+
+func (c *netConn) Identity() Identity { return c.identity }
+
+func (c *netConn) Alive() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dead == nil
+}
+
+func (c *netConn) Send(buf []byte, reply Reply) {
+	c.writing.Lock()
+	c.mu.Lock()
+	if c.dead != nil {
+		err := c.dead
+		c.mu.Unlock()
+		c.writing.Unlock()
+		reply.Lost(err)
+		return
+	}
+	c.replies = append(c.replies, reply)
+	c.mu.Unlock()
+	_, err := c.raw.Write(buf)
+	c.writing.Unlock()
+	if err != nil {
+		c.Close(fmt.Errorf("write to redis: %w", err))
+	}
+}
+
+func (c *netConn) Close(cause error) {
+	c.mu.Lock()
+	if c.dead != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.dead = cause
+	lost := c.replies[c.head:]
+	c.replies, c.head = nil, 0
+	c.mu.Unlock()
+	_ = c.raw.Close()
+	if c.onLost != nil {
+		c.onLost(c, cause)
+	}
+	for _, r := range lost {
+		r.Lost(cause)
+	}
+}
+
+func (c *netConn) readLoop(r *resp.Reader) {
+	for {
+		if len(r.Buffered()) == 0 {
+			if err := r.More(1); err != nil {
+				c.Close(fmt.Errorf("read from redis: %w", err))
+				return
+			}
+		}
+		reply := c.takeReply()
+		if reply == nil {
+			c.Close(fmt.Errorf("%w: an answer nobody asked for", resp.ErrProtocol))
+			return
+		}
+		if err := reply.Read(r); err != nil {
+			c.Close(fmt.Errorf("read answer from redis: %w", err))
+			return
+		}
+	}
+}
+
+func (c *netConn) takeReply() Reply {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead != nil || c.head == len(c.replies) {
+		return nil
+	}
+	reply := c.replies[c.head]
+	c.replies[c.head] = nil
+	c.head++
+	if c.head == len(c.replies) || c.head == 1024 {
+		c.replies, c.head = append(c.replies[:0], c.replies[c.head:]...), 0
+	}
+	return reply
+}

@@ -1,0 +1,264 @@
+package redisstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+// Seek finds the first entry of a stream with an offset at or above the one asked for.
+func (s *Shard) Seek(ctx context.Context, stream string, offset int64) (id ID, found bool, err error) {
+	v, err := s.script(ctx, seekScript, []string{stream}, []string{strconv.FormatInt(offset, 10)})
+	if err != nil {
+		return ID{}, false, fmt.Errorf("seek offset %d: %w", offset, err)
+	}
+	if len(v.Elems) == 0 {
+		return ID{}, false, nil
+	}
+	id, err = ParseID(v.Elems[0].Str)
+	return id, err == nil, err
+}
+
+// script runs a script on a read connection.
+func (s *Shard) script(ctx context.Context, sc script, keys, args []string) (resp.Value, error) {
+	v, err := s.reads.value(ctx, sc.command("EVALSHA", sc.sha, keys, args))
+	if e, ok := errors.AsType[resp.Error](err); ok && e.Code() == "NOSCRIPT" {
+		v, err = s.reads.value(ctx, sc.command("EVAL", sc.text, keys, args))
+	}
+	return v, err
+}
+
+// Trim raises the log start of one life of a partition and trims the open segment below it.
+func (s *Shard) Trim(ctx context.Context, keys Keys, topicID string, logStart int64) (start int64, err error) {
+	const step = 512
+	args := []string{topicID, strconv.FormatInt(logStart, 10), strconv.Itoa(step)}
+	for {
+		v, err := s.script(ctx, trimScript, []string{keys.Stream, keys.Leader, keys.Segments}, args)
+		if err != nil {
+			return 0, scriptError("trim", err)
+		}
+		if len(v.Elems) != 3 {
+			return 0, ErrDeleted
+		}
+		if start, err = strconv.ParseInt(v.Elems[1].Text(), 10, 64); err != nil {
+			return 0, fmt.Errorf("trim: %w", err)
+		}
+		if v.Elems[2].Int == 0 {
+			return start, nil
+		}
+	}
+}
+
+// Roll seals the open segment of one life of a partition. It answers false when there is nothing to seal, or when
+// another one rolled or took over meanwhile.
+func Roll(c Conn, keys Keys, topicID string, open int64, done func(bool, error)) {
+	ask(c, resp.AppendCommand(nil, "HGET", keys.Leader, "token"), func(v resp.Value, err error) {
+		if err != nil {
+			done(false, fmt.Errorf("read token: %w", err))
+			return
+		}
+		token := v.Str
+		k := []string{keys.Stream, keys.Leader, keys.Segments, keys.Segment(open), keys.State(token), keys.Times(open)}
+		rollScript.run(c, k, []string{topicID, strconv.FormatInt(open, 10), token}, func(v resp.Value, err error) {
+			if err == nil {
+				err = v.Err()
+			}
+			if err != nil {
+				done(false, scriptError("roll", err))
+				return
+			}
+			done(len(v.Elems) > 0 && v.Elems[0].Str == "OK", nil)
+		})
+	})
+}
+
+// Delete ends one life of a partition: all its keys go but the tombstone. Doing it again, or when another life is there,
+// does nothing.
+func (s *Shard) Delete(ctx context.Context, keys Keys, topicID string) error {
+	for range 10 {
+		v, err := s.reads.value(ctx, resp.AppendCommand(nil, "HGET", keys.Leader, "token"))
+		if err != nil {
+			return fmt.Errorf("read token: %w", err)
+		}
+		token := v.Str
+		view, err := s.Look(ctx, keys)
+		if err != nil {
+			return err
+		}
+		k := []string{keys.Stream, keys.Leader, keys.State(token), keys.Epochs, keys.Segments}
+		for _, seg := range view.Segments {
+			k = append(k, keys.Segment(seg.Number), keys.Times(seg.Number))
+		}
+		if v, err = s.script(ctx, deleteScript, k, []string{token, topicID}); err != nil {
+			return scriptError("delete partition", err)
+		}
+		if len(v.Elems) > 0 && v.Elems[0].Str != "STALE" {
+			return nil
+		}
+	}
+	return errors.New("delete partition: its owner changed ten times meanwhile")
+}
+
+// Size tells the bytes that streams use in Redis. Streams that are not there count nothing.
+func (s *Shard) Size(ctx context.Context, streams []string) (int64, error) {
+	var total int64
+	for _, stream := range streams {
+		v, err := s.reads.value(ctx, resp.AppendCommand(nil, "MEMORY", "USAGE", stream, "SAMPLES", "0"))
+		if err != nil {
+			return 0, fmt.Errorf("measure stream: %w", err)
+		}
+		total += v.Int
+	}
+	return total, nil
+}
+
+// Contains tells whether all ids are entries of one of the streams.
+func Contains(c Conn, streams []string, ids []ID, done func(bool, error)) {
+	missing := len(ids)
+	var lookup func(k int)
+	lookup = func(k int) {
+		if k == len(ids)*len(streams) {
+			done(missing == 0, nil)
+			return
+		}
+		id := ids[k/len(streams)].String()
+		ask(c, resp.AppendCommand(nil, "XRANGE", streams[k%len(streams)], id, id), func(v resp.Value, err error) {
+			if err != nil {
+				done(false, fmt.Errorf("look up entry: %w", err))
+				return
+			}
+			if len(v.Elems) > 0 {
+				missing--
+			}
+			lookup(k + 1)
+		})
+	}
+	lookup(0)
+}
+
+// Erase removes what there is of an append from the streams: half of one, which only a stranger's entry can cause.
+func Erase(c Conn, streams []string, a *Append, done func(error)) {
+	ids := make([]string, 0, a.Count())
+	for i := range uint64(a.Count()) {
+		ids = append(ids, ID{a.Ms, uint64(a.Base) + i}.String())
+	}
+	var erase func(k int)
+	erase = func(k int) {
+		if k == len(streams) {
+			done(nil)
+			return
+		}
+		ask(c, resp.AppendCommand(nil, append([]string{"XDEL", streams[k]}, ids...)...), func(_ resp.Value, err error) {
+			if err != nil {
+				done(fmt.Errorf("erase entries: %w", err))
+				return
+			}
+			erase(k + 1)
+		})
+	}
+	erase(0)
+}
+
+// NewestSegment reads the number of the segment sealed last: -1 when there is none.
+func NewestSegment(c Conn, keys Keys, done func(int64, error)) {
+	ask(c, resp.AppendCommand(nil, "HGET", keys.Segments, "open"), func(v resp.Value, err error) {
+		if err != nil || v.Null {
+			done(-1, err)
+			return
+		}
+		n, err := strconv.ParseInt(v.Str, 10, 64)
+		done(n-1, err)
+	})
+}
+
+// Epochs reads the partition's leader epochs, by rising epoch.
+func Epochs(c Conn, keys Keys, done func([]Epoch, error)) {
+	ask(c, resp.AppendCommand(nil, "HGETALL", keys.Epochs), func(v resp.Value, err error) {
+		var view View
+		if err == nil {
+			err = view.epochs(v)
+		}
+		done(view.Epochs, err)
+	})
+}
+
+// State walks the fields of a token's state hash, a thousand at a time, and calls done once at the end. Redis may give a
+// field twice.
+func State(c Conn, keys Keys, token string, field func(name, value string), done func(error)) {
+	var page func(cursor string)
+	page = func(cursor string) {
+		command := resp.AppendCommand(nil, "HSCAN", keys.State(token), cursor, "COUNT", "1000")
+		ask(c, command, func(v resp.Value, err error) {
+			if err == nil && len(v.Elems) != 2 {
+				err = resp.ErrProtocol
+			}
+			if err != nil {
+				done(fmt.Errorf("read state: %w", err))
+				return
+			}
+			v.Elems[1].Pairs(func(name string, value resp.Value) { field(name, value.Str) })
+			if next := v.Elems[0].Str; next != "0" {
+				page(next)
+				return
+			}
+			done(nil)
+		})
+	}
+	page("0")
+}
+
+// RemoveFields drops fields of a token's state hash. Late, it lands in a dead key.
+func RemoveFields(c Conn, keys Keys, token string, names []string, done func(error)) {
+	ask(c, resp.AppendCommand(nil, append([]string{"HDEL", keys.State(token)}, names...)...), func(_ resp.Value, err error) {
+		done(err)
+	})
+}
+
+// Check tells whether this Redis trims streams by id as documented: some early releases of 6.2 removed too much.
+func (s *Shard) Check(ctx context.Context, namespace string) error {
+	key := namespace + ":storage:check"
+	var request []byte
+	request = resp.AppendCommand(request, "DEL", key)
+	for _, id := range []string{"1-1", "1-2", "1-3", "5-1"} {
+		request = resp.AppendCommand(request, "XADD", key, id, "f", "v")
+	}
+	request = resp.AppendCommand(request, "XTRIM", key, "MINID", "5")
+	request = resp.AppendCommand(request, "XLEN", key)
+	request = resp.AppendCommand(request, "DEL", key)
+	var got []string
+	err := s.reads.do(ctx, request, func(r *resp.Reader) error {
+		for range 8 {
+			v, err := r.Value()
+			if err != nil {
+				return err
+			}
+			got = append(got, v.Text())
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("check redis: %w", err)
+	}
+	for _, answer := range got {
+		if e := refusal(resp.Error(answer)); knownRefusal(e.Code) {
+			return fmt.Errorf("check redis: %w", e) // says nothing about trimming
+		}
+	}
+	if got[5] != "3" || got[6] != "1" {
+		return fmt.Errorf("this redis trims streams wrongly (XTRIM MINID answered %s, left %s of 1): use 6.2.14 or later",
+			got[5], strings.TrimSpace(got[6]))
+	}
+	return nil
+}
+
+func knownRefusal(code string) bool {
+	switch code {
+	case "OOM", "MISCONF", "READONLY", "LOADING", "NOREPLICAS", "MASTERDOWN", "BUSY", "CLUSTERDOWN":
+		return true
+	}
+	return false
+}

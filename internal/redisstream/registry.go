@@ -1,0 +1,193 @@
+package redisstream
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+// Segment is one sealed segment as the registry has it.
+type Segment struct {
+	Number  int64
+	State   string // sealed
+	Base    int64  // first and last offset
+	Last    int64
+	FirstMs uint64 // append time of the first and last record
+	LastMs  uint64
+}
+
+// Epoch is one leader epoch and the offset it starts at.
+type Epoch struct {
+	Epoch int32
+	Start int64
+}
+
+// View is what Redis says of a partition, to whoever asks: no ownership is needed.
+type View struct {
+	Exists   bool // the stream is there
+	TopicID  string
+	Owner    string
+	Epoch    int32
+	LogStart int64
+	LastSeq  uint64 // BeforeFirst of an empty log
+	Open     int64  // number of the open segment
+	Segments []Segment
+	Epochs   []Epoch // by rising epoch
+}
+
+// Look reads a partition's view in one round trip.
+func (s *Shard) Look(ctx context.Context, keys Keys) (View, error) {
+	var request []byte
+	request = resp.AppendCommand(request, "XINFO", "STREAM", keys.Stream)
+	request = resp.AppendCommand(request, "HMGET", keys.Leader, "topic", "owner", "epoch")
+	request = resp.AppendCommand(request, "HGETALL", keys.Segments)
+	request = resp.AppendCommand(request, "HGETALL", keys.Epochs)
+	var replies [4]resp.Value
+	err := s.reads.do(ctx, request, func(r *resp.Reader) error {
+		for i := range replies {
+			v, err := r.Value()
+			if err != nil {
+				return err
+			}
+			replies[i] = v
+		}
+		return nil
+	})
+	if err != nil {
+		return View{}, fmt.Errorf("look at partition: %w", err)
+	}
+	return parseView(replies)
+}
+
+func parseView(replies [4]resp.Value) (View, error) {
+	v := View{LastSeq: BeforeFirst}
+	if e, ok := replies[0].Err().(resp.Error); ok {
+		if !strings.Contains(string(e), "no such key") {
+			return v, fmt.Errorf("look at stream: %w", refusal(e))
+		}
+	} else {
+		v.Exists = true
+		if err := v.stream(replies[0]); err != nil {
+			return v, err
+		}
+	}
+	for _, reply := range replies[1:] {
+		if e, ok := reply.Err().(resp.Error); ok {
+			return v, fmt.Errorf("look at partition: %w", refusal(e))
+		}
+	}
+	if err := v.leader(replies[1]); err != nil {
+		return v, err
+	}
+	if err := v.registry(replies[2]); err != nil {
+		return v, err
+	}
+	return v, v.epochs(replies[3])
+}
+
+func (v *View) stream(info resp.Value) (err error) {
+	info.Pairs(func(field string, value resp.Value) {
+		if field == "last-generated-id" {
+			var id ID
+			if id, err = ParseID(value.Str); err == nil {
+				v.LastSeq = id.Seq
+			}
+		}
+	})
+	return err
+}
+
+func (v *View) leader(f resp.Value) error {
+	if len(f.Elems) != 3 {
+		return fmt.Errorf("look at leader: %w", resp.ErrProtocol)
+	}
+	v.TopicID, v.Owner = f.Elems[0].Str, f.Elems[1].Str
+	if f.Elems[2].Null {
+		return nil
+	}
+	epoch, err := strconv.ParseInt(f.Elems[2].Str, 10, 32)
+	v.Epoch = int32(epoch)
+	return err
+}
+
+func (v *View) registry(f resp.Value) error {
+	var p numbers
+	f.Pairs(func(field string, value resp.Value) {
+		switch {
+		case field == "start":
+			v.LogStart = int64(p.uint(value))
+		case field == "open":
+			v.Open = int64(p.uint(value))
+		case strings.HasPrefix(field, "s:"):
+			if seg, err := parseSegment(field[2:], value.Str); err != nil {
+				p.err = err
+			} else {
+				v.Segments = append(v.Segments, seg)
+			}
+		}
+	})
+	slices.SortFunc(v.Segments, func(a, b Segment) int { return cmp.Compare(a.Base, b.Base) })
+	if p.err != nil {
+		return fmt.Errorf("read registry: %w", p.err)
+	}
+	if n := len(v.Segments); n > 0 && !v.Exists {
+		v.LastSeq = uint64(v.Segments[n-1].Last)
+	}
+	if v.LogStart > EndOffset(v.LastSeq) {
+		v.LastSeq = SeqBefore(v.LogStart)
+	}
+	return nil
+}
+
+func parseSegment(number, text string) (Segment, error) {
+	var seg Segment
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return seg, fmt.Errorf("segment number %q: %w", number, err)
+	}
+	seg.Number = n
+	_, err = fmt.Sscan(text, &seg.State, &seg.Base, &seg.Last, &seg.FirstMs, &seg.LastMs)
+	if err != nil {
+		return seg, fmt.Errorf("segment %s %q: %w", number, text, err)
+	}
+	return seg, nil
+}
+
+func (v *View) epochs(f resp.Value) error {
+	var p numbers
+	f.Pairs(func(field string, value resp.Value) {
+		epoch, err := strconv.ParseInt(field, 10, 32)
+		if err != nil {
+			p.err = err
+		}
+		v.Epochs = append(v.Epochs, Epoch{int32(epoch), EndOffset(p.uint(value))})
+	})
+	slices.SortFunc(v.Epochs, func(a, b Epoch) int { return cmp.Compare(a.Epoch, b.Epoch) })
+	if p.err != nil {
+		return fmt.Errorf("read epochs: %w", p.err)
+	}
+	return nil
+}
+
+// SegmentOf finds the sealed segment that holds the offset or, in a hole, the first after it. The open one is not among
+// them: -1.
+func (v *View) SegmentOf(offset int64) int {
+	i, _ := slices.BinarySearchFunc(v.Segments, offset, func(s Segment, o int64) int { return cmp.Compare(s.Last, o) })
+	if i == len(v.Segments) {
+		return -1
+	}
+	return i
+}
+
+// StreamOf names the stream that holds the offset.
+func (v *View) StreamOf(keys Keys, offset int64) string {
+	if i := v.SegmentOf(offset); i >= 0 {
+		return keys.Segment(v.Segments[i].Number)
+	}
+	return keys.Stream
+}

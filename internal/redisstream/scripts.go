@@ -1,0 +1,70 @@
+package redisstream
+
+import (
+	"crypto/sha1" //nolint:gosec // Redis names scripts by SHA-1
+	_ "embed"
+	"encoding/hex"
+	"strconv"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+//go:embed fence.lua
+var fenceLua string
+
+//go:embed release.lua
+var releaseLua string
+
+//go:embed delete.lua
+var deleteLua string
+
+//go:embed roll.lua
+var rollLua string
+
+//go:embed trim.lua
+var trimLua string
+
+//go:embed seek.lua
+var seekLua string
+
+// script is a Lua script and the name Redis caches it under.
+type script struct{ text, sha string }
+
+func newScript(text string) script {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // as above
+	return script{text, hex.EncodeToString(sum[:])}
+}
+
+var (
+	fenceScript   = newScript(fenceLua)
+	releaseScript = newScript(releaseLua)
+	deleteScript  = newScript(deleteLua)
+	rollScript    = newScript(rollLua)
+	trimScript    = newScript(trimLua)
+	seekScript    = newScript(seekLua)
+)
+
+func (s script) command(verb, body string, keys, args []string) []byte {
+	b := resp.AppendArray(nil, 3+len(keys)+len(args))
+	b = resp.AppendBulk(b, verb)
+	b = resp.AppendBulk(b, body)
+	b = resp.AppendBulk(b, strconv.Itoa(len(keys)))
+	for _, k := range keys {
+		b = resp.AppendBulk(b, k)
+	}
+	for _, a := range args {
+		b = resp.AppendBulk(b, a)
+	}
+	return b
+}
+
+// run calls the script on c; a server that does not have it is sent its text. done is called exactly once.
+func (s script) run(c Conn, keys, args []string, done func(resp.Value, error)) {
+	send(c, s.command("EVALSHA", s.sha, keys, args), func(v resp.Value, err error) {
+		if e, ok := v.Err().(resp.Error); err == nil && ok && e.Code() == "NOSCRIPT" {
+			send(c, s.command("EVAL", s.text, keys, args), done)
+			return
+		}
+		done(v, err)
+	})
+}

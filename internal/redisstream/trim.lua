@@ -1,0 +1,34 @@
+-- Raises the log start and trims the open segment below it, in bounded steps: the caller repeats while it answers 1.
+-- KEYS: 1 stream  2 leader  3 segments
+-- ARGV: 1 topic id  2 new log start  3 entries to look at
+-- Answers {'OK', log start, more to trim} or {'OTHER'} (another life).
+local function after(a, b) -- offsets as strings: doubles end at 2^53
+  if #a ~= #b then return #a > #b end
+  return a > b
+end
+local topic = redis.call('HGET', KEYS[2], 'topic')
+if topic and topic ~= ARGV[1] then return {'OTHER'} end
+local start = redis.call('HGET', KEYS[3], 'start') or '0'
+if after(ARGV[2], start) then
+  start = ARGV[2]
+  redis.call('HSET', KEYS[3], 'topic', ARGV[1], 'start', start)
+end
+if redis.call('EXISTS', KEYS[1]) == 0 then return {'OK', start, 0} end
+
+local step = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[3])
+local keep -- the first entry of the step at or above the start
+for k = 1, #step do
+  if not after(start, string.match(step[k][1], '-(%d+)')) then
+    keep = step[k][1]
+    break
+  end
+end
+if keep then
+  redis.call('XTRIM', KEYS[1], 'MINID', keep)
+elseif #step < tonumber(ARGV[3]) then
+  redis.call('XTRIM', KEYS[1], 'MAXLEN', 0) -- these were all entries, and all are below the start
+else
+  redis.call('XTRIM', KEYS[1], 'MINID', step[#step][1]) -- that entry itself goes with the next step
+  return {'OK', start, 1}
+end
+return {'OK', start, 0}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"syscall"
 	"time"
 )
 
@@ -32,4 +33,17 @@ func (b *Broker) AwaitExit() int {
 		b.t.Fatalf("%s still runs after %v", p.name, stopTimeout)
 	}
 	return p.cmd.ProcessState.ExitCode()
+}
+
+// Pause freezes the broker: connections stay open and nothing is answered.
+func (b *Broker) Pause() { b.signal("pause", syscall.SIGSTOP) }
+
+// Resume ends a Pause.
+func (b *Broker) Resume() { b.signal("resume", syscall.SIGCONT) }
+
+func (b *Broker) signal(verb string, s syscall.Signal) {
+	b.t.Helper()
+	if !b.own(verb).signal(b.t, s) {
+		b.t.Fatalf("%s the broker: it does not run", verb)
+	}
 }

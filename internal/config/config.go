@@ -37,11 +37,13 @@ type Broker struct {
 	MaxPendingBytes      Bytes // of all connections: above it sockets are not read
 	ResumePendingBytes   Bytes // below it they are again
 	MaxConnections       int
+	MaxConnectionsPerIP  int // 0: no limit
 	ConnectionsMaxIdle   time.Duration
 	ResponseQueueTimeout time.Duration // for a client to take an answer
 	ShutdownTimeout      time.Duration // for what is in flight to be answered
 
 	FetchMaxWait           time.Duration // upper bound of a request's; 0: none
+	FetchMaxBytes          Bytes         // of one answer
 	FetchPartitionMaxBytes Bytes         // upper bound of a request's; 0: none
 	FetchSessions          int
 	TailCacheBytes         Bytes

@@ -5,6 +5,8 @@ import (
 	"strings"
 )
 
+const originDefault = "default"
+
 // Value is the effective value of one setting.
 type Value struct {
 	Name   string
@@ -77,7 +79,7 @@ func Load(sources Sources) (*Config, *Values, error) {
 
 // set assigns the effective value of one setting: chosen, inherited or default.
 func (c *Config) set(row *setting, chosen map[string]entry, values *Values) {
-	text, origin := row.def, "default"
+	text, origin := row.def, originDefault
 	if e, ok := chosen[row.name]; ok {
 		text, origin = e.text, e.origin
 	} else if e, ok := chosen[row.inherits]; ok && row.mayInherit(chosen) {

@@ -61,7 +61,7 @@ func load(t *testing.T, in map[string]string) string {
 	}
 	var out strings.Builder
 	for _, v := range values.All() {
-		if v.Origin != "default" {
+		if v.Origin != originDefault {
 			fmt.Fprintf(&out, "%s=%s (%s)\n", v.Name, v.Text, v.Origin)
 		}
 	}

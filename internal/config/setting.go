@@ -21,6 +21,7 @@ type setting struct {
 	secret   bool
 	later    bool   // not in this version: only the default is accepted
 	inherits string // the setting whose value is the default
+	kafka    string // Kafka's name of it, under which DescribeConfigs shows it; or ""
 }
 
 func (s *setting) envName() string { return envName(s.name) }
@@ -114,8 +115,11 @@ func redisURI(v any) string {
 	if err != nil { // its text may hold the password
 		return "must be redis://[user:password@]host[:port][/database]"
 	}
+	if u.Scheme == "redis+unix" && u.Path != "" {
+		return ""
+	}
 	if u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" {
-		return "must be redis://[user:password@]host[:port][/database], or rediss:// for TLS"
+		return "must be redis://[user:password@]host[:port][/database], rediss:// for TLS, or redis+unix:///path"
 	}
 	if p := strings.Trim(u.Path, "/"); p != "" && strings.Trim(p, "0123456789") != "" {
 		return "must end with the number of a database, or with nothing, after the host"

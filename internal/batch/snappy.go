@@ -30,6 +30,7 @@ func unsnappy(dst, src []byte, limit int) ([]byte, error) {
 		return nil, errSnappy
 	}
 	src = src[xerialHeaderSize:]
+	dst = slices.Grow(dst, sizeHint(src, limit))
 	for len(src) > 0 {
 		if len(src) < 4 {
 			return nil, errSnappy

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"errors"
 	"slices"
 	"sync"
 
@@ -16,6 +15,13 @@ const (
 	zstdWindow = 1 << 20
 
 	zstdDefaultLevel = 3
+
+	// The parts of a frame (RFC 8878, section 3.1.1).
+	zstdBlockHeader  = 3
+	zstdChecksumSize = 4
+	zstdMaxBlock     = 128 << 10 // bytes a block can hold
+	zstdRaw          = 0
+	zstdRepeated     = 1 // one byte, many times
 )
 
 // zstdDecoders decode in the goroutine of the caller and never beyond the capacity they are given.
@@ -32,31 +38,66 @@ var zstdDecoders = sync.Pool{New: func() any {
 }}
 
 func unzstd(dst, src []byte, limit int) ([]byte, error) {
+	bound := zstdBound(src)
+	dst = slices.Grow(dst, min(bound, limit))
 	d := zstdDecoders.Get().(*zstd.Decoder)
 	defer zstdDecoders.Put(d)
-	room := zstdSize(src, limit)
-	for {
-		dst = slices.Grow(dst[:0], room)
-		out, err := d.DecodeAll(src, dst[:0:min(cap(dst), limit)])
-		switch {
-		case err == nil:
-			return out, nil
-		case !errors.Is(err, zstd.ErrDecoderSizeExceeded):
-			return nil, err
-		case cap(dst) >= limit:
-			return nil, errTooLong
-		}
-		room = min(4*cap(dst), limit)
+	out, err := d.DecodeAll(src, dst[:0:min(cap(dst), limit)])
+	if err != nil && bound > limit {
+		return nil, errTooLong // the decoder has several errors for it
 	}
+	return out, err
 }
 
-// zstdSize is how many bytes the first frame says it holds, or a guess: Java's producers do not say.
-func zstdSize(src []byte, limit int) int {
-	var h zstd.Header
-	if err := h.Decode(src); err != nil || !h.HasFCS {
-		return sizeHint(src, limit)
+// zstdBound walks frames and blocks by their lengths and returns the most bytes they can hold. It stops where something
+// is wrong, which the decoder will find as well.
+func zstdBound(src []byte) int {
+	total := 0
+	for len(src) > 0 {
+		var h zstd.Header
+		rest, err := h.DecodeAndStrip(src)
+		if err != nil {
+			break
+		}
+		size := int(h.SkippableSize)
+		if !h.Skippable {
+			var content int
+			content, size = zstdFrameBound(rest)
+			if h.HasFCS {
+				content = int(min(uint64(content), h.FrameContentSize))
+			}
+			total += content
+		}
+		if h.HasCheckSum {
+			size += zstdChecksumSize
+		}
+		src = rest[min(size, len(rest)):]
 	}
-	return int(min(h.FrameContentSize, uint64(limit)))
+	return total
+}
+
+// zstdFrameBound is zstdBound for the blocks of one frame, which take size bytes.
+func zstdFrameBound(blocks []byte) (bound, size int) {
+	for size+zstdBlockHeader <= len(blocks) {
+		head := int(blocks[size]) | int(blocks[size+1])<<8 | int(blocks[size+2])<<16
+		last, kind, n := head&1 != 0, head>>1&3, head>>3
+		size += zstdBlockHeader
+		switch kind {
+		case zstdRaw:
+			bound += n
+			size += n
+		case zstdRepeated:
+			bound += n
+			size++
+		default:
+			bound += zstdMaxBlock
+			size += n
+		}
+		if last {
+			break
+		}
+	}
+	return bound, size
 }
 
 // zstdEncoders are made when a level is first used: one holds some megabytes.

@@ -111,7 +111,7 @@ func (s *Server) Replica(args ...string) *Server {
 // Client returns a client of its own connections, closed when the test ends.
 func (s *Server) Client() rueidis.Client {
 	s.t.Helper()
-	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true})
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true})
 	if err != nil {
 		s.t.Fatalf("connect to redis: %v", err)
 	}
@@ -122,7 +122,7 @@ func (s *Server) Client() rueidis.Client {
 // Do runs one command and returns its answer. An error fails the test.
 func (s *Server) Do(args ...string) rueidis.RedisMessage {
 	s.t.Helper()
-	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, ForceSingleClient: true})
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr()}, DisableCache: true, DisableRetry: true, ForceSingleClient: true})
 	if err != nil {
 		s.t.Fatalf("connect to redis: %v", err)
 	}

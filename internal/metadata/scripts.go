@@ -1,0 +1,50 @@
+package metadata
+
+import (
+	_ "embed"
+
+	"github.com/redis/rueidis"
+)
+
+//go:embed scripts/layout.lua
+var layoutLua string
+
+//go:embed scripts/topic_look.lua
+var topicLookLua string
+
+//go:embed scripts/topic_create.lua
+var topicCreateLua string
+
+//go:embed scripts/topic_alter.lua
+var topicAlterLua string
+
+//go:embed scripts/topic_remove.lua
+var topicRemoveLua string
+
+//go:embed scripts/node_look.lua
+var nodeLookLua string
+
+//go:embed scripts/node_heartbeat.lua
+var nodeHeartbeatLua string
+
+//go:embed scripts/node_leave.lua
+var nodeLeaveLua string
+
+// scripts are run by their SHA and sent whole when Redis does not know them. Each has one key, so that all its keys are
+// in one slot.
+type scripts struct {
+	layout, topicLook, topicCreate, topicAlter, topicRemove, nodeLook, nodeHeartbeat, nodeLeave *rueidis.Lua
+}
+
+func newScripts() scripts {
+	return scripts{
+		layout:        rueidis.NewLuaScript(layoutLua),
+		topicLook:     rueidis.NewLuaScript(topicLookLua),
+		topicCreate:   rueidis.NewLuaScript(topicCreateLua),
+		topicAlter:    rueidis.NewLuaScript(topicAlterLua),
+		topicRemove:   rueidis.NewLuaScript(topicRemoveLua),
+		nodeLook:      rueidis.NewLuaScript(nodeLookLua),
+		nodeHeartbeat: rueidis.NewLuaScript(nodeHeartbeatLua),
+		nodeLeave:     rueidis.NewLuaScript(nodeLeaveLua),
+	}
+}

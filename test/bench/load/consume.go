@@ -1,0 +1,77 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// consuming is one consumer that reads every partition of a topic from offset 0.
+type consuming struct {
+	spec      Spec
+	client    *kgo.Client
+	next      []int64 // per partition: the offset that must come next
+	ended     time.Time
+	latencies []int64 // ns, of stamped records
+}
+
+func newConsuming(spec Spec) (*consuming, error) {
+	from := map[int32]kgo.Offset{}
+	for partition := range spec.Partitions {
+		from[partition] = kgo.NewOffset().At(0)
+	}
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(spec.Address),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{spec.Topic: from}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("make consumer: %w", err)
+	}
+	return &consuming{spec: spec, client: client, next: make([]int64, spec.Partitions)}, nil
+}
+
+// run reads until all records came, and fails when an offset is missing or comes twice or a value has a wrong length.
+func (c *consuming) run(ctx context.Context) error {
+	defer c.client.Close()
+	for left := c.spec.Records; left > 0; {
+		fetches := c.client.PollFetches(ctx)
+		if err := fetches.Err0(); err != nil {
+			return fmt.Errorf("poll: %w", err)
+		}
+		for _, failed := range fetches.Errors() {
+			return fmt.Errorf("fetch partition %d: %w", failed.Partition, failed.Err)
+		}
+		now := time.Since(process)
+		var err error
+		fetches.EachRecord(func(record *kgo.Record) {
+			left--
+			if bad := c.take(record, now); bad != nil && err == nil {
+				err = bad
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	c.ended = time.Now()
+	return nil
+}
+
+func (c *consuming) take(record *kgo.Record, now time.Duration) error {
+	if record.Offset != c.next[record.Partition] {
+		return fmt.Errorf("partition %d: offset %d came where %d was due", record.Partition, record.Offset, c.next[record.Partition])
+	}
+	c.next[record.Partition]++
+	if c.spec.StampEvery == 0 {
+		if len(record.Value) != c.spec.RecordSize {
+			return fmt.Errorf("offset %d of partition %d: a value of %d bytes", record.Offset, record.Partition, len(record.Value))
+		}
+		return nil
+	}
+	if stamp, ok := stampOf(record.Value); ok && stamp > 0 {
+		c.latencies = append(c.latencies, int64(now-stamp))
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import "fmt"
+
+// target is a figure that the record layout is meant to reach, and what was measured of it.
+type target struct {
+	Name     string  `json:"name"`
+	Wanted   float64 `json:"wanted"`
+	AtLeast  bool    `json:"at_least"` // else at most
+	Measured float64 `json:"measured"`
+	Unit     string  `json:"unit"` // s, ms, MB, or of the system it is a ratio to
+	Met      bool    `json:"met"`
+}
+
+// verdict says whether the target is met, and by how much of the wanted figure it is missed.
+func (t target) verdict() string {
+	if t.Met {
+		return "met"
+	}
+	off := t.Measured/t.Wanted - 1
+	if t.AtLeast {
+		off = -off
+	}
+	return fmt.Sprintf("missed by %.0f %%", off*100)
+}
+
+// judged collects the targets for which this run measured what they are about.
+type judged struct {
+	samples *samples
+	targets []target
+}
+
+// of returns a system's median.
+func (j *judged) of(system, metric string, shape scenario) (float64, bool) {
+	summary, ok := j.samples.summary(subject{metric, system, shape})
+	return summary.Median, ok
+}
+
+func (j *judged) add(name string, measured, wanted float64, atLeast bool, unit string) {
+	met := measured <= wanted
+	if atLeast {
+		met = measured >= wanted
+	}
+	j.targets = append(j.targets, target{name, wanted, atLeast, measured, unit, met})
+}
+
+// atMost judges one of korvet's own figures, which scale turns into the target's unit.
+func (j *judged) atMost(name, metric string, shape scenario, scale, wanted float64, unit string) {
+	if value, ok := j.of("korvet", metric, shape); ok {
+		j.add(name, value*scale, wanted, false, unit)
+	}
+}
+
+// ratio judges one of korvet's figures against another system's.
+func (j *judged) ratio(name, metric, other string, shape scenario, wanted float64, atLeast bool) {
+	ours, ok := j.of("korvet", metric, shape)
+	theirs, okToo := j.of(other, metric, shape)
+	if ok && okToo && theirs > 0 {
+		j.add(name, ours/theirs, wanted, atLeast, "of "+other)
+	}
+}
+
+// perSize are the targets that depend on the size of records: of 100 B and of 1 KiB.
+var perSize = map[int]struct{ produceCPU, catchUpCPU, produceRate float64 }{
+	100:  {0.6, 0.4, 0.6},
+	1024: {1.5, 1.0, 0.7},
+}
+
+// judge compares the run with the targets, which are about one partition and one producer.
+func judge(s *samples) []target {
+	j := &judged{samples: s}
+	for _, size := range []int{100, 1024} {
+		shape, wanted := scenario{size, 1, 1}, perSize[size]
+		at := fmt.Sprintf(", %d B", size)
+		j.atMost("produce: broker's CPU per million records"+at, "produce.cpu.broker", shape, 1, wanted.produceCPU, "s")
+		j.atMost("catch-up: broker's CPU per million records"+at, "catchup.cpu.broker", shape, 1, wanted.catchUpCPU, "s")
+		j.ratio("produce: Redis's CPU per million records"+at, "produce.cpu.redis", "raw", shape, 1.15, false)
+		j.ratio("produce: rate"+at, "produce.rate", "raw", shape, wanted.produceRate, true)
+		j.ratio("catch-up: rate"+at, "catchup.rate", "raw", shape, 0.6, true)
+		j.ratio("tail consume beside a producer at an equal rate"+at, "paced.rate", "kafka", shape, 1, true)
+		j.atMost("acknowledgement p50 at a low rate"+at, "latency.ack.p50", shape, 1, 1, "ms")
+		j.atMost("tail read p50 at a low rate, from the producer's call"+at, "latency.e2e.p50", shape, 1, 1, "ms")
+		j.ratio("end-to-end p99 at a low rate"+at, "latency.e2e.p99", "kafka", shape, 0.5, false)
+	}
+	j.atMost("resident memory, idle", "start.resident.broker", scenario{}, 1e-6, 40, "MB")
+	j.atMost("start to first accepted produce", "start.first", scenario{}, 1, 0.2, "s")
+	return j.targets
+}

@@ -103,7 +103,7 @@ func (s *Server) Replica(args ...string) *Server {
 	s.t.Helper()
 	s.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
 	before := s.onlineReplicas()
-	r := Start(s.t, append([]string{"--replicaof", "127.0.0.1 " + strconv.Itoa(s.Port)}, args...)...)
+	r := Start(s.t, append([]string{"--replicaof", "127.0.0.1", strconv.Itoa(s.Port)}, args...)...)
 	Eventually(s.t, "the replica to be online", func() bool { return s.onlineReplicas() > before })
 	return r
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// topicDone is what happened to one topic.
+type topicDone struct {
+	Topic      string `json:"topic"`
+	ID         string `json:"id,omitempty"`
+	Partitions int32  `json:"partitions,omitempty"`
+	Done       string `json:"done"`
+}
+
+type topicDescription struct {
+	Topic      string                 `json:"topic"`
+	ID         string                 `json:"id"`
+	Configs    map[string]string      `json:"configs"` // those set on the topic
+	Partitions []partitionDescription `json:"partitions"`
+}
+
+type partitionDescription struct {
+	Partition   int32  `json:"partition"`
+	Leader      int32  `json:"leader"`
+	LeaderEpoch int32  `json:"leader_epoch"`
+	LogStart    int64  `json:"log_start_offset"`
+	LogEnd      int64  `json:"log_end_offset"`
+	Error       string `json:"error,omitempty"`
+}
+
+// topicsPrinter prints for people or, with json, for programs.
+type topicsPrinter struct {
+	out  io.Writer
+	json bool
+}
+
+// done tells of one topic at once.
+func (p topicsPrinter) done(d topicDone) {
+	if p.json {
+		_ = p.encode(d) // a closed pipe ends the command anyway
+		return
+	}
+	fmt.Fprintf(p.out, "topic %s %s", d.Topic, d.Done)
+	if d.Done == "created" && d.Partitions > 0 {
+		fmt.Fprintf(p.out, ", %d partitions, id %s", d.Partitions, d.ID)
+	}
+	fmt.Fprintln(p.out)
+}
+
+func (p topicsPrinter) list(topics []kadm.TopicDetail) error {
+	list := []map[string]any{}
+	for _, t := range topics {
+		if !p.json {
+			fmt.Fprintln(p.out, t.Topic)
+			continue
+		}
+		list = append(list, map[string]any{"topic": t.Topic, "id": t.ID.String(), "partitions": len(t.Partitions), "internal": t.IsInternal})
+	}
+	if p.json {
+		return p.encode(list)
+	}
+	return nil
+}
+
+func (p topicsPrinter) describe(topics []topicDescription) error {
+	if p.json {
+		return p.encode(topics)
+	}
+	for i, t := range topics {
+		if i > 0 {
+			fmt.Fprintln(p.out)
+		}
+		fmt.Fprintf(p.out, "topic %s, %d partitions, id %s\n", t.Topic, len(t.Partitions), t.ID)
+		for _, name := range slices.Sorted(maps.Keys(t.Configs)) {
+			fmt.Fprintf(p.out, "  %s=%s\n", name, t.Configs[name])
+		}
+		w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprint(w, "  partition\tleader\tepoch\tlog start\tlog end\trecords\t\n")
+		for _, one := range t.Partitions {
+			fmt.Fprintf(w, "  %d\t%d\t%d\t%d\t%d\t%d\t%s\n", one.Partition, one.Leader, one.LeaderEpoch, one.LogStart, one.LogEnd, one.LogEnd-one.LogStart, one.Error)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p topicsPrinter) encode(v any) error {
+	encoder := json.NewEncoder(p.out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}

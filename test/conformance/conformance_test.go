@@ -1,0 +1,78 @@
+package conformance
+
+import (
+	"os"
+	"testing"
+
+	"github.com/korvet-io/korvet/test/harness"
+)
+
+// target is the broker under test.
+type target struct {
+	addr   string
+	korvet bool // answers as korvet does, where that differs from Apache Kafka
+	own    *harness.Broker
+}
+
+// start returns the broker that the environment asks for, see the package's comment.
+func start(t *testing.T, args ...string) *target {
+	t.Helper()
+	b := harness.Start(t, harness.Options{Args: args})
+	korvet := !b.External()
+	switch expect := os.Getenv("KORVET_TEST_EXPECT"); expect {
+	case "korvet":
+		korvet = true
+	case "kafka", "":
+	default:
+		t.Fatalf("KORVET_TEST_EXPECT is %q, not kafka or korvet", expect)
+	}
+	return &target{addr: b.Addr, korvet: korvet, own: b}
+}
+
+// startOwn returns a korvet that the test may kill, whatever the environment says.
+func startOwn(t *testing.T, args ...string) *target {
+	t.Helper()
+	b := harness.Start(t, harness.Options{Own: true, Args: args})
+	return &target{addr: b.Addr, korvet: true, own: b}
+}
+
+// beside returns one more korvet on the Redis of another.
+func beside(t *testing.T, other *target, args ...string) *target {
+	t.Helper()
+	b := harness.Start(t, harness.Options{Own: true, Redis: other.own.Redis, Args: args})
+	return &target{addr: b.Addr, korvet: true, own: b}
+}
+
+// TestConformance runs the tables, one family of APIs after the other, against one broker.
+func TestConformance(t *testing.T) {
+	to := start(t, "--korvet.broker.auto-create-topics-enable=false")
+	for _, f := range []struct {
+		name string
+		rows []row
+	}{
+		{"Connection", connectionRows()},
+		{"Metadata", metadataRows()},
+		{"DescribeCluster", describeClusterRows()},
+		{"DescribeTopicPartitions", describeTopicPartitionsRows()},
+		{"CreateTopics", createTopicsRows()},
+		{"DeleteTopics", deleteTopicsRows()},
+		{"CreatePartitions", createPartitionsRows()},
+		{"DescribeConfigs", describeConfigsRows()},
+		{"IncrementalAlterConfigs", incrementalAlterConfigsRows()},
+		{"AlterConfigs", alterConfigsRows()},
+		{"DescribeLogDirs", describeLogDirsRows()},
+		{"Produce", produceRows()},
+		{"ProduceRecords", produceRecordsRows()},
+		{"ProduceSettings", produceSettingsRows()},
+		{"ProduceOld", produceOldRows()},
+		{"IdempotentProducers", idempotentRows()},
+		{"InitProducerId", initProducerRows()},
+		{"Fetch", fetchRows()},
+		{"FetchSessions", fetchSessionRows()},
+		{"OffsetForLeaderEpoch", leaderEpochRows()},
+		{"ListOffsets", listOffsetsRows()},
+		{"DeleteRecords", deleteRecordsRows()},
+	} {
+		t.Run(f.name, func(t *testing.T) { run(t, to, f.rows) })
+	}
+}

@@ -3,48 +3,59 @@
 package api
 
 import (
+	"io"
 	"log/slog"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/topicconfig"
 )
 
-// Settings are the broker's settings that answers depend on. They do not change while the broker runs.
-type Settings struct {
-	// MaxControlRequestBytes bounds the body of every request but Produce, which the listener's own limit bounds.
-	// Such requests are decoded into structures several times their size.
-	MaxControlRequestBytes int
-	Topics                 TopicSettings
-}
-
 // Deps is what an API needs of the rest of the broker. All fields are required.
 type Deps struct {
 	Logs    Logs
-	Epochs  LeaderEpochs
 	Topics  Topics
 	Cluster Cluster
+	Epochs  LeaderEpochs
 	Schema  *topicconfig.Schema
 	Now     func() time.Time
+	Random  io.Reader // of session and producer ids; safe for concurrent use, as crypto/rand.Reader is
 	Log     *slog.Logger
+	Metrics Metrics
 }
 
 // API serves requests. It is safe for concurrent use.
 type API struct {
-	logs     Logs
-	epochs   LeaderEpochs
-	topics   Topics
-	cluster  Cluster
-	schema   *topicconfig.Schema
-	now      func() time.Time
-	log      *slog.Logger
-	settings Settings
-	routes   routes
+	logs      Logs
+	topics    Topics
+	cluster   Cluster
+	epochs    LeaderEpochs
+	schema    *topicconfig.Schema
+	now       func() time.Time
+	random    io.Reader
+	log       *slog.Logger
+	metrics   Metrics
+	settings  Settings
+	routes    routes
+	effective effectiveCache
+	sessions  *fetchSessions
+	control   *decodeBudget
 }
 
 // New makes an API.
 func New(d Deps, s Settings) *API {
 	return &API{
-		logs: d.Logs, epochs: d.Epochs, topics: d.Topics, cluster: d.Cluster, schema: d.Schema,
-		now: d.Now, log: d.Log, settings: s, routes: newRoutes(),
+		logs:     d.Logs,
+		topics:   d.Topics,
+		cluster:  d.Cluster,
+		epochs:   d.Epochs,
+		schema:   d.Schema,
+		now:      d.Now,
+		random:   d.Random,
+		log:      d.Log,
+		metrics:  d.Metrics,
+		settings: s,
+		routes:   newRoutes(),
+		sessions: newFetchSessions(s.MaxFetchSessions, s.FetchSessionEvictAfter, d.Random),
+		control:  newDecodeBudget(s.MaxControlRequestBytes),
 	}
 }

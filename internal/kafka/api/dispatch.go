@@ -32,9 +32,8 @@ func (a *API) Serve(ctx context.Context, req *server.Request, reply func(server.
 
 // decode reads a control request's body into req, which aliases the body.
 func (a *API) decode(c *call, req kmsg.Request) error {
-	if len(c.req.Body) > a.settings.MaxControlRequestBytes {
-		return fmt.Errorf("decode %s: %d bytes exceed the limit of %d for control requests",
-			c.route.name, len(c.req.Body), a.settings.MaxControlRequestBytes)
+	if err := a.checkSize(c); err != nil {
+		return err
 	}
 	req.SetVersion(c.version())
 	unsafe, ok := req.(interface{ UnsafeReadFrom([]byte) error })
@@ -43,6 +42,15 @@ func (a *API) decode(c *call, req kmsg.Request) error {
 	}
 	if err := unsafe.UnsafeReadFrom(c.req.Body); err != nil {
 		return fmt.Errorf("decode %s version %d: %w", c.route.name, c.version(), err)
+	}
+	return nil
+}
+
+// checkSize refuses a control request above the limit.
+func (a *API) checkSize(c *call) error {
+	if len(c.req.Body) > a.settings.MaxControlRequestBytes {
+		return fmt.Errorf("decode %s: %d bytes exceed the limit of %d for control requests",
+			c.route.name, len(c.req.Body), a.settings.MaxControlRequestBytes)
 	}
 	return nil
 }

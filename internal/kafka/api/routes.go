@@ -27,7 +27,13 @@ type routes map[int16]*route
 // (inline), or one that replies when its outcome is known (Produce and Fetch).
 func newRoutes() routes {
 	table := []route{
+		{key: 0, min: 0, max: 13, name: "Produce", serve: (*API).produce},
+		{key: 1, min: 4, max: 18, name: "Fetch", serve: (*API).fetch},
+		{key: 2, min: 1, max: 11, name: "ListOffsets", serve: inline((*API).listOffsets)},
 		{key: 18, min: 0, max: 5, name: "ApiVersions", serve: inline((*API).apiVersions)},
+		{key: 21, min: 0, max: 2, name: "DeleteRecords", serve: inline((*API).deleteRecords)},
+		{key: 22, min: 0, max: 5, name: "InitProducerId", serve: inline((*API).initProducerID)},
+		{key: 23, min: 2, max: 4, name: "OffsetForLeaderEpoch", serve: inline((*API).offsetForLeaderEpoch)},
 	}
 	byKey := make(routes, len(table))
 	for i := range table {
@@ -46,6 +52,11 @@ type request[T any] interface {
 // handler's answer is encoded in the same version.
 func inline[T any, P request[T]](handle func(*API, *call, P) kmsg.Response) serveFunc {
 	return func(a *API, c *call, reply func(server.Response, error)) {
+		if err := a.control.acquire(c.ctx, min(len(c.req.Body), a.settings.MaxControlRequestBytes)); err != nil {
+			reply(nil, err)
+			return
+		}
+		defer a.control.release(min(len(c.req.Body), a.settings.MaxControlRequestBytes))
 		req := P(new(T))
 		if err := a.decode(c, req); err != nil {
 			reply(nil, err)

@@ -1,0 +1,260 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/korvet-io/korvet/internal/kafka/server"
+	"github.com/korvet-io/korvet/internal/partition"
+)
+
+// Fetch (key 1), versions 4 to 18.
+//
+// v4 isolation levels (KIP-98; there are no transactions, so both read the same); v5 log start offsets (KIP-107); v7
+// sessions (KIP-227); v9 leader epochs (KIP-320); v10 zstd (KIP-110): a partition whose records are zstd is answered
+// UNSUPPORTED_COMPRESSION_TYPE before, where Kafka 4 sends it anyway; v12 diverging epochs (KIP-595); v13 topic ids
+// (KIP-516); v16 the current leader (KIP-951). A negative max_bytes or unknown isolation level is INVALID_REQUEST,
+// where Kafka answers UNKNOWN_SERVER_ERROR.
+
+// fetchPartition is one partition of a Fetch on its way.
+type fetchPartition struct {
+	*sessionPartition
+	view   *topicView
+	next   int64 // the offset to read from when there is more
+	bounds partition.Bounds
+	err    error
+	// diverged is where the client's log leaves ours (KIP-595).
+	diverged *divergence
+	chunks   []chunk // its records, as parts of fetch.data
+	bytes    int
+	due      bool // to be read in the next pass; guarded by fetch.mu once the fetch waits
+	cancel   func()
+}
+
+type divergence struct {
+	epoch     int32
+	endOffset int64
+}
+
+// chunk is a part of fetch.data.
+type chunk struct{ from, to int }
+
+// fetch is one Fetch request. It reads what there is; when that is too little it waits, without a goroutine, until a
+// partition wakes it or its time is over. At any time at most one goroutine runs it.
+type fetch struct {
+	api        *API
+	call       *call
+	plan       *fetchPlan
+	reply      func(server.Response, error)
+	replica    int32
+	committed  bool // isolation level read_committed
+	began      time.Time
+	partitions []fetchPartition
+	data       []byte // all records read, pooled
+	bytes      int
+	failed     bool // a partition has an error: answer at once
+	timer      *time.Timer
+	undrain    func() bool
+
+	mu      sync.Mutex
+	waiting bool // no goroutine runs it
+	again   bool // something woke it while it ran
+	expired bool
+	done    bool
+}
+
+func (a *API) fetch(c *call, reply func(server.Response, error)) {
+	req := kmsg.NewPtrFetchRequest()
+	if err := a.decode(c, req); err != nil {
+		reply(nil, err)
+		return
+	}
+	plan, err := a.planFetch(req)
+	if err != nil {
+		a.failed(c, "fetch", err)
+		reply(&fetchRefusal{version: c.version(), err: err, req: req}, nil)
+		return
+	}
+	replica := req.ReplicaID
+	if c.version() >= 15 {
+		replica = req.ReplicaState.ID
+	}
+	f := &fetch{
+		api: a, call: c, plan: plan, reply: reply, replica: replica, committed: req.IsolationLevel == 1,
+		began: a.now(), partitions: make([]fetchPartition, len(plan.partitions)),
+	}
+	for i, p := range plan.partitions {
+		f.partitions[i] = fetchPartition{sessionPartition: p, next: p.ask.offset, due: true}
+	}
+	// Reading may wait for Redis, so it does not hold up the connection's other requests.
+	go f.run()
+}
+
+// run reads what is due until there is enough to answer, or leaves the fetch waiting.
+func (f *fetch) run() {
+	defer f.recover()
+	for {
+		f.readDue()
+		if f.enough() {
+			f.finish()
+			return
+		}
+		f.watch()
+		if !f.pause() {
+			return
+		}
+	}
+}
+
+// recover turns a panic into the end of the connection.
+func (f *fetch) recover() {
+	if r := recover(); r != nil {
+		f.call.log().Error("fetch panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+		f.reply(nil, errors.New("fetch panicked"))
+	}
+}
+
+// pause leaves the fetch waiting, unless something happened meanwhile: then it returns true.
+func (f *fetch) pause() (goOn bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.again {
+		f.again = false
+		return true
+	}
+	f.waiting = true
+	return false
+}
+
+// wake marks partition i as due and goes on. It is a callback of Logs.Watch.
+func (f *fetch) wake(i int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.partitions[i].due = true
+	f.goOnLocked()
+}
+
+// expire ends the wait.
+func (f *fetch) expire() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expired = true
+	f.goOnLocked()
+}
+
+func (f *fetch) goOnLocked() {
+	switch {
+	case f.done:
+	case f.waiting:
+		f.waiting = false
+		go f.run()
+	default:
+		f.again = true
+	}
+}
+
+// enough tells whether the answer is due: enough bytes, an error, nothing to wait for, or no time left.
+func (f *fetch) enough() bool {
+	if f.bytes >= f.plan.minBytes || f.failed || len(f.partitions) == 0 {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.expired || f.plan.maxWait == 0
+}
+
+// watch asks to be woken by the partitions that were read to their end, and by the clock.
+func (f *fetch) watch() {
+	if f.timer == nil {
+		f.timer = time.AfterFunc(max(f.plan.maxWait-f.api.now().Sub(f.began), 0), f.expire)
+		f.undrain = context.AfterFunc(f.call.req.Conn.Draining, f.expire)
+	}
+	if len(f.data) == 0 {
+		giveFetchBuffer(f.data)
+		f.data = nil
+	}
+	for i := range f.partitions {
+		p := &f.partitions[i]
+		if p.cancel == nil && p.next >= p.bounds.HighWatermark {
+			p.cancel = f.api.logs.Watch(p.view.ref(p.partition), p.next, func() { f.wake(i) })
+		}
+	}
+}
+
+// finish answers.
+func (f *fetch) finish() {
+	f.mu.Lock()
+	f.done = true
+	f.mu.Unlock()
+	if f.timer != nil {
+		f.timer.Stop()
+		f.undrain()
+	}
+	for i := range f.partitions {
+		if p := &f.partitions[i]; p.cancel != nil {
+			p.cancel()
+		}
+	}
+	f.measure()
+	f.reply(newFetchResponse(f, f.answered()), nil)
+}
+
+// answered returns the partitions that the answer names: all, or in a running session those with news.
+func (f *fetch) answered() []*fetchPartition {
+	fs := f.plan.session
+	if fs != nil {
+		fs.mu.Lock()
+		defer fs.mu.Unlock()
+	}
+	answered := make([]*fetchPartition, 0, len(f.partitions))
+	var got map[*sessionPartition]bool
+	for i := range f.partitions {
+		p := &f.partitions[i]
+		if p.news() || !f.plan.incremental {
+			answered = append(answered, p)
+		}
+		if p.bytes > 0 && fs != nil {
+			if got == nil {
+				got = make(map[*sessionPartition]bool)
+			}
+			got[p.sessionPartition] = true
+		}
+	}
+	if fs != nil {
+		fs.served(got)
+	}
+	return answered
+}
+
+// news tells whether a session's client has to hear of the partition, and remembers what it hears. After an error it
+// hears of it in any case.
+func (p *fetchPartition) news() bool {
+	sent := p.sessionPartition
+	if p.err != nil || p.diverged != nil {
+		sent.highWatermark, sent.logStart = -1, -1
+		return true
+	}
+	changed := sent.highWatermark != p.bounds.HighWatermark || sent.logStart != p.bounds.LogStart
+	sent.highWatermark, sent.logStart = p.bounds.HighWatermark, p.bounds.LogStart
+	return changed || p.bytes > 0
+}
+
+// measure tells the metrics.
+func (f *fetch) measure() {
+	took := f.api.now().Sub(f.began)
+	for i := range f.partitions {
+		p := &f.partitions[i]
+		switch {
+		case p.err != nil:
+			f.api.failed(f.call, "fetch", p.err)
+		case p.bytes > 0:
+			f.api.metrics.Fetched(p.view.Name, p.bytes, took)
+		}
+	}
+}

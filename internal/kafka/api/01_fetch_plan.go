@@ -1,0 +1,172 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// fetchPlan is what one Fetch request is about, its session applied.
+type fetchPlan struct {
+	partitions  []*sessionPartition
+	session     *fetchSession // nil: none
+	incremental bool          // only what changed is answered
+	maxWait     time.Duration
+	minBytes    int
+	maxBytes    int
+}
+
+// planFetch applies the request to its session (KIP-227). An error is the whole answer's.
+func (a *API) planFetch(req *kmsg.FetchRequest) (*fetchPlan, error) {
+	if req.MaxBytes < 0 {
+		return nil, fmt.Errorf("max_bytes is %d: %w", req.MaxBytes, kerr.InvalidRequest)
+	}
+	if req.IsolationLevel != 0 && req.IsolationLevel != 1 {
+		return nil, fmt.Errorf("isolation level is %d: %w", req.IsolationLevel, kerr.InvalidRequest)
+	}
+	plan := &fetchPlan{
+		maxWait:  time.Duration(max(req.MaxWaitMillis, 0)) * time.Millisecond,
+		minBytes: int(req.MinBytes),
+		maxBytes: min(int(req.MaxBytes), a.settings.FetchMaxBytes),
+	}
+	if limit := a.settings.FetchMaxWait; limit > 0 {
+		plan.maxWait = min(plan.maxWait, limit)
+	}
+	plan.minBytes = min(plan.minBytes, plan.maxBytes)
+	byID := req.Version >= 13
+	asked := a.askedPartitions(req, byID)
+	switch {
+	case req.Version < 7 || req.SessionEpoch == sessionEpochFinal:
+		a.sessions.close(req.SessionID)
+		plan.partitions = asked
+	case req.SessionEpoch == sessionEpochInitial:
+		a.sessions.close(req.SessionID)
+		plan.partitions = asked
+		plan.session = a.sessions.open(a.now(), byID, asked)
+	default:
+		return plan, a.resume(plan, req, asked, byID)
+	}
+	return plan, nil
+}
+
+// resume continues a session: the request names only what changed.
+func (a *API) resume(plan *fetchPlan, req *kmsg.FetchRequest, asked []*sessionPartition, byID bool) error {
+	fs, err := a.sessions.resume(a.now(), req.SessionID, req.SessionEpoch, byID)
+	if err != nil {
+		return err
+	}
+	defer fs.mu.Unlock()
+	fs.update(asked)
+	fs.forget(forgottenPartitions(req, byID))
+	if len(fs.partitions) == 0 {
+		a.sessions.close(fs.id)
+		return nil
+	}
+	if !a.sessions.resized(fs, len(fs.partitions)) {
+		return fmt.Errorf("fetch session %d grows beyond what the broker keeps: %w", fs.id, kerr.FetchSessionIDNotFound)
+	}
+	plan.partitions, plan.session, plan.incremental = slices.Clone(fs.order), fs, true
+	return nil
+}
+
+// askedPartitions lists the request's partitions in its order. One that comes twice counts once, as asked last.
+func (a *API) askedPartitions(req *kmsg.FetchRequest, byID bool) []*sessionPartition {
+	n := 0
+	for i := range req.Topics {
+		n += len(req.Topics[i].Partitions)
+	}
+	asked := make([]*sessionPartition, 0, n)
+	var seen map[sessionKey]*sessionPartition
+	if n > 1 {
+		seen = make(map[sessionKey]*sessionPartition, n)
+	}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		for j := range t.Partitions {
+			p := newSessionPartition(t, &t.Partitions[j], byID)
+			if before := seen[p.sessionKey]; before != nil {
+				before.ask = p.ask
+				continue
+			}
+			if seen != nil {
+				seen[p.sessionKey] = p
+			}
+			asked = append(asked, p)
+		}
+	}
+	return asked
+}
+
+func newSessionPartition(t *kmsg.FetchRequestTopic, p *kmsg.FetchRequestTopicPartition, byID bool) *sessionPartition {
+	sp := &sessionPartition{
+		sessionKey:    sessionKey{partition: p.Partition},
+		ask:           partitionAsk{offset: p.FetchOffset, maxBytes: p.PartitionMaxBytes, leaderEpoch: p.CurrentLeaderEpoch, lastFetchedEpoch: p.LastFetchedEpoch},
+		highWatermark: -1,
+		logStart:      -1,
+	}
+	if byID {
+		sp.id = t.TopicID
+	} else {
+		sp.topic = strings.Clone(t.Topic) // a session must not keep the whole request
+	}
+	return sp
+}
+
+func forgottenPartitions(req *kmsg.FetchRequest, byID bool) []sessionKey {
+	var keys []sessionKey
+	for i := range req.ForgottenTopics {
+		t := &req.ForgottenTopics[i]
+		for _, p := range t.Partitions {
+			key := sessionKey{topic: t.Topic, partition: p}
+			if byID {
+				key = sessionKey{id: t.TopicID, partition: p}
+			}
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// update adds partitions to the session, or changes what is asked of those it has. The caller holds fs.mu.
+func (fs *fetchSession) update(asked []*sessionPartition) {
+	for _, p := range asked {
+		if have := fs.partitions[p.sessionKey]; have != nil {
+			have.ask = p.ask
+			continue
+		}
+		fs.partitions[p.sessionKey] = p
+		fs.order = append(fs.order, p)
+	}
+}
+
+// forget drops partitions from the session. The caller holds fs.mu.
+func (fs *fetchSession) forget(keys []sessionKey) {
+	if len(keys) == 0 {
+		return
+	}
+	for _, key := range keys {
+		delete(fs.partitions, key)
+	}
+	fs.order = slices.DeleteFunc(fs.order, func(p *sessionPartition) bool { return fs.partitions[p.sessionKey] != p })
+}
+
+// served moves the partitions that got records behind the others, so that none starves while the answer's size is
+// limited. got tells them. The caller holds fs.mu.
+func (fs *fetchSession) served(got map[*sessionPartition]bool) {
+	if len(got) == 0 || len(got) == len(fs.order) {
+		return
+	}
+	slices.SortStableFunc(fs.order, func(a, b *sessionPartition) int {
+		switch {
+		case got[a] == got[b]:
+			return 0
+		case got[b]:
+			return -1
+		}
+		return 1
+	})
+}

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/partition"
+)
+
+// takeDue returns whether partition i is to be read now.
+func (f *fetch) takeDue(p *fetchPartition) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	due := p.due
+	p.due = false
+	return due
+}
+
+// readDue reads the partitions that are due, in order, within the limits of the request.
+func (f *fetch) readDue() {
+	for i := range f.partitions {
+		p := &f.partitions[i]
+		if !f.takeDue(p) {
+			continue
+		}
+		if p.cancel != nil {
+			p.cancel()
+			p.cancel = nil
+		}
+		before := p.bytes
+		p.err = f.read(p)
+		f.bytes += p.bytes - before
+		if p.err != nil || p.diverged != nil {
+			f.bytes -= p.bytes
+			p.chunks, p.bytes, f.failed = nil, 0, true
+		}
+	}
+}
+
+// read appends what one partition has from p.next on.
+func (f *fetch) read(p *fetchPartition) error {
+	if err := f.locate(p); err != nil {
+		return err
+	}
+	if f.data == nil {
+		f.data = takeFetchBuffer()
+	}
+	from := len(f.data)
+	room := min(f.plan.maxBytes-f.bytes, f.partitionLimit(p)-p.bytes)
+	res, err := f.api.logs.Read(f.call.ctx, p.view.ref(p.partition), partition.ReadRequest{
+		Offset:     p.next,
+		MaxBytes:   max(room, 0),
+		AtLeastOne: f.bytes == 0,
+	}, f.data)
+	if err != nil {
+		return f.readError(p, err)
+	}
+	p.bounds = res.Bounds
+	if err := checkLeaderEpoch(p.ask.leaderEpoch, res.LeaderEpoch); err != nil {
+		return err
+	}
+	if p.bytes == 0 {
+		if p.diverged, err = f.divergence(p); err != nil || p.diverged != nil {
+			return err
+		}
+	}
+	f.data = res.Batches
+	return p.took(f.data, from, f.call.version())
+}
+
+// readError prefers what is wrong with the client's leader epoch to what came of reading under it.
+func (f *fetch) readError(p *fetchPartition, err error) error {
+	if p.ask.leaderEpoch < 0 || !errors.Is(err, partition.ErrOffsetOutOfRange) {
+		return err
+	}
+	bounds, berr := f.api.logs.Bounds(f.call.ctx, p.view.ref(p.partition))
+	if berr != nil {
+		return berr
+	}
+	if eerr := checkLeaderEpoch(p.ask.leaderEpoch, bounds.LeaderEpoch); eerr != nil {
+		return eerr
+	}
+	return err
+}
+
+// took adds the records read, which data has from from on.
+func (p *fetchPartition) took(data []byte, from int, version int16) error {
+	last := batch.Header{}
+	for at := from; at < len(data); {
+		h, ok := batch.Peek(data[at:])
+		if !ok {
+			break
+		}
+		if version < zstdFetch && h.Codec == batch.Zstd {
+			return fmt.Errorf("%w: records are zstd, which Fetch version %d cannot carry", batch.ErrUnsupportedCompression, version)
+		}
+		last, at = h, at+h.Size
+	}
+	if from == len(data) {
+		return nil
+	}
+	p.chunks = append(p.chunks, chunk{from, len(data)})
+	p.bytes += len(data) - from
+	p.next = last.LastOffset + 1
+	return nil
+}
+
+// partitionLimit is how many bytes of one partition are answered.
+func (f *fetch) partitionLimit(p *fetchPartition) int {
+	limit := int(p.ask.maxBytes)
+	if ours := f.api.settings.FetchPartitionMaxBytes; ours > 0 {
+		limit = min(limit, ours)
+	}
+	return limit
+}
+
+// locate finds the partition.
+func (f *fetch) locate(p *fetchPartition) (err error) {
+	if f.replica >= 0 {
+		return fmt.Errorf("replica %d fetches, but there is no replication between brokers: %w", f.replica, kerr.NotLeaderForPartition)
+	}
+	if f.call.version() >= 13 {
+		p.view, err = f.api.topicByID(f.call.ctx, p.id)
+	} else {
+		p.view, err = f.api.topicByName(f.call.ctx, p.topic)
+	}
+	if err != nil {
+		return err
+	}
+	if !p.view.has(p.partition) {
+		return fmt.Errorf("partition %d of %d: %w", p.partition, p.view.Partitions, partition.ErrUnknownPartition)
+	}
+	return nil
+}
+
+// checkLeaderEpoch compares the leader epoch that the client knows, -1 for none, with the partition's (KIP-320).
+func checkLeaderEpoch(client, ours int32) error {
+	switch {
+	case client < 0 || client == ours:
+		return nil
+	case client < ours:
+		return fmt.Errorf("leader epoch %d, ours is %d: %w", client, ours, partition.ErrFencedLeaderEpoch)
+	}
+	return fmt.Errorf("leader epoch %d, ours is %d: %w", client, ours, partition.ErrUnknownLeaderEpoch)
+}
+
+// divergence tells where the client's log leaves ours, if the epoch of its last record says so.
+func (f *fetch) divergence(p *fetchPartition) (*divergence, error) {
+	last := p.ask.lastFetchedEpoch
+	if last < 0 || last == p.bounds.LeaderEpoch {
+		return nil, nil
+	}
+	epoch, end, err := f.api.logs.EndOfEpoch(f.call.ctx, p.view.ref(p.partition), last)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("find end of epoch %d: %w", last, err)
+	case epoch < 0 || last > p.bounds.LeaderEpoch:
+		return nil, fmt.Errorf("last fetched epoch %d is unknown: %w", last, partition.ErrOffsetOutOfRange)
+	case epoch < last || end < p.ask.offset:
+		return &divergence{epoch: epoch, endOffset: end}, nil
+	}
+	return nil, nil
+}

@@ -57,7 +57,7 @@ func fetchRows() []row {
 		{name: "partition_max_bytes of 1.5 batches", do: at(0, small(1<<20, int32(len(values("0", "1").bytes())*3/2))), want: "OK [0-1] and a part of a batch", korvet: differs("OK [0-1]", "Whole batches")},
 		{name: "two partitions, max_bytes 1", do: fetchTwoLimited, want: "OK [0-0]; OK"},
 		{name: "first partition empty, max_bytes 1", do: fetchFirstEmpty, want: "OK; OK [0-0]"},
-		{name: "batch of 1 MB above all limits", do: fetchLarge, want: "OK [0-0]"},
+		{name: "batch of 2 MB above all limits", do: fetchLarge, want: "OK [0-0]"},
 		{name: "max_bytes -1", do: at(0, small(-1, 1<<20)), want: "UNKNOWN_SERVER_ERROR", korvet: differs("INVALID_REQUEST", "Clear errors")},
 		{name: "isolation level 7", do: at(0, func(o *fetchOptions) { o.isolation = 7 }), want: "UNKNOWN_SERVER_ERROR", korvet: differs("INVALID_REQUEST", "Clear errors")},
 		{name: "zstd batch in v9", do: fetchZstd(9), want: "OK [0-0] codec 4"},
@@ -164,8 +164,8 @@ func fetchFirstEmpty(c *conn) string {
 }
 
 func fetchLarge(c *conn) string {
-	t := c.newTopic()
-	c.must(t, values(strings.Repeat("x", 1_000_000)))
+	t := c.newTopic("max.message.bytes=4194304")
+	c.must(t, values(strings.Repeat("x", 2<<20)))
 	o := fetchAt(0)
 	o.maxBytes, o.partitionMaxBytes = 1024, 512
 	return c.fetched(t, o)

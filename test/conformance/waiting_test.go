@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/redis/rueidis"
 )
 
 // TestAWaitingFetchIsAnsweredSeldom counts the answers that a consumer at the end of a quiet log gets while another waits
@@ -74,12 +72,7 @@ func TestWaitingConsumersCostRedisNothing(t *testing.T) {
 // commands tells how many commands the broker's Redis has served.
 func commands(t *testing.T, to *target) int64 {
 	t.Helper()
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{to.own.RedisAddr}, DisableCache: true})
-	if err != nil {
-		t.Fatalf("connect to Redis: %v", err)
-	}
-	defer client.Close()
-	info, err := client.Do(t.Context(), client.B().Info().Section("stats").Build()).ToString()
+	info, err := to.own.Redis.Do("INFO", "stats").ToString()
 	if err != nil {
 		t.Fatalf("ask Redis for its statistics: %v", err)
 	}

@@ -29,7 +29,7 @@ type Appended struct {
 type AppendOptions struct {
 	// AllReplicas is acks=all: done is called only when the high watermark has passed the batch.
 	AllReplicas bool
-	// MinReplicas is the effective min.insync.replicas, at least 1.
+	// MinReplicas is the topic's min.insync.replicas. It counts up to what Redis is run with.
 	MinReplicas int
 	// LogAppendTime stamps every record with Redis's time.
 	LogAppendTime bool

@@ -116,19 +116,19 @@ func (s *Shard) Size(ctx context.Context, streams []string) (int64, error) {
 	return total, nil
 }
 
-// Contains tells whether all ids are entries of one of the streams.
-func Contains(c Conn, streams []string, ids []ID, done func(bool, error)) {
+// Missing counts the ids that are no entry of any of the streams.
+func Missing(c Conn, streams []string, ids []ID, done func(int, error)) {
 	missing := len(ids)
 	var lookup func(k int)
 	lookup = func(k int) {
 		if k == len(ids)*len(streams) {
-			done(missing == 0, nil)
+			done(missing, nil)
 			return
 		}
 		id := ids[k/len(streams)].String()
 		ask(c, resp.AppendCommand(nil, "XRANGE", streams[k%len(streams)], id, id), func(v resp.Value, err error) {
 			if err != nil {
-				done(false, fmt.Errorf("look up entry: %w", err))
+				done(0, fmt.Errorf("look up entry: %w", err))
 				return
 			}
 			if len(v.Elems) > 0 {
@@ -163,36 +163,40 @@ func Erase(c Conn, streams []string, a *Append, done func(error)) {
 	erase(0)
 }
 
-// NewestSegment reads the number of the segment sealed last: -1 when there is none.
-func NewestSegment(c Conn, keys Keys, done func(int64, error)) {
-	ask(c, resp.AppendCommand(nil, "HGET", keys.Segments, "open"), func(v resp.Value, err error) {
-		if err != nil || v.Null {
-			done(-1, err)
+// Registry reads the registry and the leader epochs; the rest of the view is not filled in.
+func Registry(c Conn, keys Keys, done func(View, error)) {
+	ask(c, resp.AppendCommand(nil, "HGETALL", keys.Segments), func(segments resp.Value, err error) {
+		if err != nil {
+			done(View{}, fmt.Errorf("read registry: %w", err))
 			return
 		}
-		n, err := strconv.ParseInt(v.Str, 10, 64)
-		done(n-1, err)
+		ask(c, resp.AppendCommand(nil, "HGETALL", keys.Epochs), func(epochs resp.Value, err error) {
+			v := View{Exists: true, LastSeq: BeforeFirst}
+			if err == nil {
+				err = v.registry(segments)
+			}
+			if err == nil {
+				err = v.epochs(epochs)
+			}
+			done(v, err)
+		})
 	})
 }
 
-// Epochs reads the partition's leader epochs, by rising epoch.
-func Epochs(c Conn, keys Keys, done func([]Epoch, error)) {
-	ask(c, resp.AppendCommand(nil, "HGETALL", keys.Epochs), func(v resp.Value, err error) {
-		var view View
-		if err == nil {
-			err = view.epochs(v)
+// State walks the fields of a token's state hash and those of the sealed segments' time indexes (as t:<offset>, like the
+// open segment's), a thousand at a time, and calls done once at the end. Redis may give a field twice.
+func State(c Conn, keys Keys, token string, sealed []Segment, field func(name, value string), done func(error)) {
+	hashes := []string{keys.State(token)}
+	for _, s := range sealed {
+		hashes = append(hashes, keys.Times(s.Number))
+	}
+	var page func(k int, cursor string)
+	page = func(k int, cursor string) {
+		if k == len(hashes) {
+			done(nil)
+			return
 		}
-		done(view.Epochs, err)
-	})
-}
-
-// State walks the fields of a token's state hash, a thousand at a time, and calls done once at the end. Redis may give a
-// field twice.
-func State(c Conn, keys Keys, token string, field func(name, value string), done func(error)) {
-	var page func(cursor string)
-	page = func(cursor string) {
-		command := resp.AppendCommand(nil, "HSCAN", keys.State(token), cursor, "COUNT", "1000")
-		ask(c, command, func(v resp.Value, err error) {
+		ask(c, resp.AppendCommand(nil, "HSCAN", hashes[k], cursor, "COUNT", "1000"), func(v resp.Value, err error) {
 			if err == nil && len(v.Elems) != 2 {
 				err = resp.ErrProtocol
 			}
@@ -200,15 +204,20 @@ func State(c Conn, keys Keys, token string, field func(name, value string), done
 				done(fmt.Errorf("read state: %w", err))
 				return
 			}
-			v.Elems[1].Pairs(func(name string, value resp.Value) { field(name, value.Str) })
+			v.Elems[1].Pairs(func(name string, value resp.Value) {
+				if k > 0 {
+					name = "t:" + name
+				}
+				field(name, value.Str)
+			})
 			if next := v.Elems[0].Str; next != "0" {
-				page(next)
+				page(k, next)
 				return
 			}
-			done(nil)
+			page(k+1, "0")
 		})
 	}
-	page("0")
+	page(0, "0")
 }
 
 // RemoveFields drops fields of a token's state hash. Late, it lands in a dead key.

@@ -135,7 +135,7 @@ func (v *View) registry(f resp.Value) error {
 	if p.err != nil {
 		return fmt.Errorf("read registry: %w", p.err)
 	}
-	if n := len(v.Segments); n > 0 && !v.Exists {
+	if n := len(v.Segments); n > 0 && v.Segments[n-1].Last >= EndOffset(v.LastSeq) {
 		v.LastSeq = uint64(v.Segments[n-1].Last)
 	}
 	if v.LogStart > EndOffset(v.LastSeq) {
@@ -191,3 +191,21 @@ func (v *View) StreamOf(keys Keys, offset int64) string {
 	}
 	return keys.Stream
 }
+
+// Streams names the partition's streams, oldest first.
+func (v *View) Streams(keys Keys) []string {
+	streams := make([]string, 0, len(v.Segments)+1)
+	for _, s := range v.Segments {
+		streams = append(streams, keys.Segment(s.Number))
+	}
+	return append(streams, keys.Stream)
+}
+
+// NewestStreams names the open segment's stream and that of the segment sealed last, where the newest entries are.
+func (v *View) NewestStreams(keys Keys) []string {
+	streams := v.Streams(keys)
+	return streams[max(0, len(streams)-2):]
+}
+
+// LeastEnd is the last sequence that the log has at least, whatever the stream says.
+func (v *View) LeastEnd() uint64 { return v.LastSeq }

@@ -1,0 +1,83 @@
+package partition
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// Shard is what a partition needs of the Redis that holds its stream. It is safe for concurrent use; the reads respect ctx.
+type Shard interface {
+	// Acquire hands over the connection that appends to stream go to, once, maybe later.
+	Acquire(stream string, done func(redisstream.Conn, error))
+	// Identity is that of the Redis reached last. When it changes, nothing that a partition remembers holds any more.
+	Identity() redisstream.Identity
+	Look(ctx context.Context, keys redisstream.Keys) (redisstream.View, error)
+	Range(ctx context.Context, stream string, from redisstream.ID, inclusive bool, count int, sink redisstream.EntrySink) (redisstream.Page, error)
+	Seek(ctx context.Context, stream string, offset int64) (redisstream.ID, bool, error)
+	Trim(ctx context.Context, keys redisstream.Keys, topicID string, logStart int64) (int64, error)
+	Delete(ctx context.Context, keys redisstream.Keys, topicID string) error
+	Size(ctx context.Context, streams []string) (int64, error)
+}
+
+// Replicator knows how far Redis's replicas are. It is safe for concurrent use and does not block.
+type Replicator interface {
+	// Connected tells whether at least n replicas are connected, as far as is known.
+	Connected(n int) bool
+	// Confirm calls done once: with nil when n replicas of the Redis of this identity have all that it had accepted
+	// before the call.
+	Confirm(id redisstream.Identity, n int, done func(error))
+}
+
+// Observer is told what happens, for metrics. Its methods must not block.
+type Observer interface {
+	AppendDone(records, bytes int, took time.Duration, err error)
+	ReadDone(tier string, bytes int, took time.Duration, err error)
+	Fenced(result string)
+	Truncated(p Ref, records int64)
+}
+
+// Settings are a broker's settings that concern its partitions.
+type Settings struct {
+	Namespace       string
+	Owner           string        // broker id / boot id
+	Lease           time.Duration // how long a fence or an append holds a partition
+	ProduceTimeout  time.Duration // bounds the wait for an append; 0: only the client's own
+	RequestTimeout  time.Duration // a request to Redis without an answer for this long loses its connection
+	TailCacheBytes  int64         // for all partitions together
+	RedisReplicas   int           // how many replicas Redis is run with
+	ProducerExpiry  time.Duration // an idempotent producer idle for longer is forgotten
+	MaxProducers    int           // idempotent producers remembered per partition
+	ReadReplyBytes  int           // largest answer asked of Redis at once
+	MaxGroupRecords int           // records per MULTI; a producer's batch goes whole
+	MaxGroupBytes   int
+}
+
+// DefaultSettings are the documented defaults.
+func DefaultSettings() Settings {
+	return Settings{
+		Namespace: "korvet", Lease: 3 * time.Second, ProduceTimeout: 5 * time.Second, RequestTimeout: 5 * time.Second,
+		TailCacheBytes: 64 << 20, ProducerExpiry: 24 * time.Hour, MaxProducers: 10_000, ReadReplyBytes: 256 << 10,
+		MaxGroupRecords: 1000, MaxGroupBytes: 1 << 20,
+	}
+}
+
+// env is what the partitions of a broker share.
+type env struct {
+	Settings
+	shard    Shard
+	replicas Replicator
+	observer Observer
+	log      *slog.Logger
+	budget   *budget
+
+	now      func() time.Duration // monotonic
+	redisNow func() uint64        // nil: Redis's own clock; set by the simulator
+	token    func() string        // random, never the same twice
+	gone     func(owner string) bool
+	// minReplicas is a topic's min.insync.replicas.
+	minReplicas func(Ref) int
+	busy        func(*Partition) // tells the sweeper that a partition has something to wait for
+}

@@ -1,0 +1,241 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// group is what one MULTI appends.
+type group struct {
+	items     []item
+	append    redisstream.Append
+	producers map[int64]*producer // as they are once it is appended
+	times     times               // likewise
+	sentAt    time.Duration
+}
+
+// item is one batch of a group. Batches that repeat it, sent again before it was decided, share its outcome.
+type item struct {
+	first   *pending
+	base    int64
+	cursor  batch.Cursor
+	repeats []*pending
+}
+
+// end is the offset after the group's last record.
+func (g *group) end() int64 { return int64(g.append.Last().Seq) + 1 }
+
+// buildGroup takes batches off the queue, in order, until the group is full. Those that are refused or repeat an earlier
+// one are answered without it. The result is nil when no batch is left to send. The lock is held.
+func (p *Partition) buildGroup(now time.Duration, fx *effects) *group {
+	g := &group{producers: map[int64]*producer{}, times: p.times, sentAt: now}
+	ms := p.nextMs(now)
+	p.expireProducers(int64(ms), fx)
+	g.append = redisstream.Append{
+		Token: p.term.token, Ms: ms, Base: p.log0.leo,
+		Expiry: max(p.term.expiry, p.redisNow(now)+uint64(p.env.Lease/time.Millisecond)),
+	}
+	next, bytes, taken := p.log0.leo, 0, 0
+	for _, w := range p.queue {
+		count := int(next-p.log0.leo) + int(w.batch.Count)
+		if len(g.items) > 0 && (count > p.env.MaxGroupRecords || bytes+w.batch.UncompressedLen > p.env.MaxGroupBytes) {
+			break
+		}
+		taken++
+		if !p.admit(g, w, next, int64(ms), fx) {
+			continue
+		}
+		next += int64(w.batch.Count)
+		bytes += w.batch.UncompressedLen
+	}
+	p.queue = dropFirst(p.queue, taken)
+	if len(g.items) == 0 {
+		return nil
+	}
+	p.describe(g)
+	return g
+}
+
+// dropFirst removes the first n of a queue, keeping its array.
+func dropFirst(queue []*pending, n int) []*pending {
+	left := copy(queue, queue[n:])
+	clear(queue[left:])
+	return queue[:left]
+}
+
+// admit adds a batch to the group, or answers it.
+func (p *Partition) admit(g *group, w *pending, base, ms int64, fx *effects) bool {
+	p.minReplicas = w.opt.MinReplicas
+	if n := p.replicas(); n > 0 && w.opt.AllReplicas && !p.env.replicas.Connected(n) {
+		p.producers.failed(w.batch)
+		fx.answer(w, Appended{}, fmt.Errorf("%w: fewer than %d are connected", ErrNotEnoughReplicas, n))
+		return false
+	}
+	b := w.batch
+	if b.ProducerID >= 0 {
+		v := p.producers.check(b, g.producers)
+		switch {
+		case v.err != nil:
+			fx.answer(w, Appended{}, v.err)
+			return false
+		case v.duplicate:
+			p.repeat(g, w, v.of, fx)
+			return false
+		}
+		p.remember(g, b, base, ms)
+	}
+	g.items = append(g.items, item{first: w, base: base, cursor: b.Cursor()})
+	maxMs := b.MaxTimestamp
+	if w.opt.LogAppendTime {
+		maxMs = ms
+	}
+	g.times.add(base+int64(b.Count)-1, int64(b.Count), maxMs)
+	return true
+}
+
+// remember notes an idempotent producer's batch in the group.
+func (p *Partition) remember(g *group, b *batch.Batch, base, ms int64) {
+	state := g.producers[b.ProducerID]
+	if state == nil {
+		known := p.producers.known[b.ProducerID]
+		state = &known
+		g.producers[b.ProducerID] = state
+	}
+	state.add(b, base, ms)
+}
+
+// expireProducers forgets idle producers, now and then.
+func (p *Partition) expireProducers(ms int64, fx *effects) {
+	every := min(p.env.ProducerExpiry/2, time.Minute).Milliseconds()
+	if ms-p.expiredMs < every && len(p.producers.known) <= p.env.MaxProducers+p.env.MaxProducers/10 {
+		return
+	}
+	p.expiredMs = ms
+	fx.remove = append(fx.remove, p.producers.expire(ms-p.env.ProducerExpiry.Milliseconds())...)
+}
+
+// repeat answers a batch that was sent before. What it repeats may be in the group that is being built: it then shares
+// that one's outcome.
+func (p *Partition) repeat(g *group, w *pending, of sent, fx *effects) {
+	for i := range g.items {
+		if g.items[i].base == of.base {
+			g.items[i].repeats = append(g.items[i].repeats, w)
+			return
+		}
+	}
+	got := Appended{BaseOffset: of.base, LogStartOffset: p.log0.logStart, AppendTime: -1, Duplicate: true}
+	p.acknowledge(w, got, of.base+int64(of.count), fx)
+}
+
+// describe fills in the append's records and state fields.
+func (p *Partition) describe(g *group) {
+	for i := range g.items {
+		it := &g.items[i]
+		g.append.Sources = append(g.append.Sources, redisstream.Source{
+			Records: &it.cursor, Count: int(it.first.batch.Count), WithTime: !it.first.opt.LogAppendTime,
+		})
+	}
+	g.append.Fields = g.times.fields(len(p.times.entries))
+	for id, state := range g.producers {
+		g.append.Fields = append(g.append.Fields, field{Name: producerField(id), Value: state.encode()})
+	}
+}
+
+// send sends a group on the term's connection. The lock is not held: nothing else is in flight.
+func (p *Partition) send(g *group) {
+	p.appender.Send(p.term.conn, &g.append, func(err error) { p.appended(g, err) })
+}
+
+// appended takes Redis's answer to the group in flight.
+func (p *Partition) appended(g *group, err error) {
+	now := p.env.now()
+	var fx effects
+	p.mu.Lock()
+	p.flight = nil
+	refused, isRefused := errors.AsType[*redisstream.RefusedError](err)
+	switch {
+	case p.phase == gone:
+		p.failGroup(g, p.reason, &fx)
+	case err == nil:
+		p.term.expiry = max(p.term.expiry, g.append.Expiry)
+		p.commit(g, &fx)
+	case isRefused:
+		p.failGroup(g, kindOf(refused), &fx)
+	default: // nobody knows: fence, then look
+		p.unknown = g
+		p.phase = resting
+	}
+	p.advance(now, &fx)
+	p.mu.Unlock()
+	p.run(&fx)
+}
+
+// commit makes an appended group part of the log. The lock is held.
+func (p *Partition) commit(g *group, fx *effects) {
+	p.term.lastMs = max(p.term.lastMs, g.append.Ms)
+	p.stamped = max(p.stamped, g.append.Ms)
+	p.log0.leo = g.end()
+	p.producers.commit(g.producers)
+	p.times = g.times
+	if p.replicas() == 0 {
+		p.log0.high = p.log0.leo
+		fx.wake = true
+	}
+	fx.confirm = fx.confirm || p.wantsConfirm()
+	for i := range g.items {
+		p.commitItem(&g.items[i], int64(g.append.Ms), fx)
+	}
+}
+
+func (p *Partition) commitItem(it *item, ms int64, fx *effects) {
+	b := it.first.batch
+	got := Appended{BaseOffset: it.base, LogStartOffset: p.log0.logStart, AppendTime: -1}
+	if it.first.opt.LogAppendTime {
+		b.StampAppendTime(ms)
+		got.AppendTime = ms
+	}
+	b.Stamp(it.base, p.term.epoch)
+	end := it.base + int64(b.Count)
+	p.env.budget.add(&p.tail, cached{base: it.base, last: end - 1, raw: b.Raw})
+	p.acknowledge(it.first, got, end, fx)
+	got.Duplicate = true
+	for _, w := range it.repeats {
+		p.acknowledge(w, got, end, fx)
+	}
+}
+
+// failGroup answers all of a group of which nothing is in the log.
+func (p *Partition) failGroup(g *group, err error, fx *effects) {
+	for i := range g.items {
+		it := &g.items[i]
+		p.producers.failed(it.first.batch)
+		for _, w := range append([]*pending{it.first}, it.repeats...) {
+			fx.answer(w, Appended{}, err)
+		}
+	}
+}
+
+// requeue puts a group of which nothing is in the log back to the head of the queue. Batches whose producers were
+// answered already are not sent again: they would come twice.
+func (p *Partition) requeue(g *group) {
+	var again []*pending
+	for i := range g.items {
+		it := &g.items[i]
+		waiting := 0
+		for _, w := range append([]*pending{it.first}, it.repeats...) {
+			if w.done != nil {
+				again = append(again, w)
+				waiting++
+			}
+		}
+		if waiting == 0 {
+			p.producers.failed(it.first.batch)
+			it.first.batch.Release()
+		}
+	}
+	p.queue = append(again, p.queue...)
+}

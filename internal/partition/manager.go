@@ -1,0 +1,298 @@
+package partition
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// Dependencies are what a manager is made of beside its settings.
+type Dependencies struct {
+	Shard    Shard
+	Replicas Replicator // may be nil when Settings.RedisReplicas is 0
+	Observer Observer
+	Log      *slog.Logger
+	// Gone tells whether an owner's process is provably dead, so that its lease need not be waited for.
+	Gone func(owner string) bool
+	// MinReplicas is a topic's min.insync.replicas.
+	MinReplicas func(Ref) int
+}
+
+// Manager holds a broker's partitions. It is safe for concurrent use.
+type Manager struct {
+	env *env
+
+	mu     sync.RWMutex
+	open   map[Ref]*Partition
+	closed bool
+
+	activity sync.Mutex
+	active   map[*Partition]struct{}
+	started  chan struct{} // tells the sweeper that there is something to wait for
+
+	stop chan struct{}
+	done chan struct{}
+}
+
+// sweepEvery is how exact deadlines are.
+const sweepEvery = 20 * time.Millisecond
+
+// NewManager returns a manager. It asks Redis nothing until a partition is used.
+func NewManager(s Settings, d Dependencies) *Manager {
+	m := &Manager{
+		open: map[Ref]*Partition{}, active: map[*Partition]struct{}{},
+		started: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	start := time.Now()
+	m.env = &env{
+		Settings: s, shard: d.Shard, replicas: d.Replicas, observer: d.Observer, log: d.Log, gone: d.Gone,
+		minReplicas: d.MinReplicas, budget: &budget{max: s.TailCacheBytes},
+		now: func() time.Duration { return time.Since(start) }, token: rand.Text, busy: m.busy,
+	}
+	if m.env.minReplicas == nil {
+		m.env.minReplicas = func(Ref) int { return 1 }
+	}
+	go m.sweep()
+	return m
+}
+
+// busy puts a partition on the list of those to which time matters.
+func (m *Manager) busy(p *Partition) {
+	if p.swept.Swap(true) {
+		return
+	}
+	m.activity.Lock()
+	m.active[p] = struct{}{}
+	m.activity.Unlock()
+	select {
+	case m.started <- struct{}{}:
+	default:
+	}
+}
+
+// sweep lets time pass for the partitions that wait for something, and sleeps when none does.
+func (m *Manager) sweep() {
+	defer close(m.done)
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-m.started:
+		case <-m.stop:
+			return
+		}
+		ticker.Reset(sweepEvery)
+		for m.tick() {
+			select {
+			case <-ticker.C:
+			case <-m.stop:
+				return
+			}
+		}
+		ticker.Stop()
+	}
+}
+
+// tick visits the active partitions and reports whether any is left.
+func (m *Manager) tick() bool {
+	m.activity.Lock()
+	visit := make([]*Partition, 0, len(m.active))
+	for p := range m.active {
+		visit = append(visit, p)
+	}
+	m.activity.Unlock()
+	for _, p := range visit {
+		m.activity.Lock()
+		delete(m.active, p)
+		m.activity.Unlock()
+		p.swept.Store(false)
+		if p.Tick() {
+			m.busy(p)
+		}
+	}
+	m.activity.Lock()
+	defer m.activity.Unlock()
+	return len(m.active) > 0
+}
+
+// get returns the partition, opening it.
+func (m *Manager) get(ref Ref) (*Partition, error) {
+	m.mu.RLock()
+	p, closed := m.open[ref], m.closed
+	m.mu.RUnlock()
+	if p != nil {
+		return p, nil
+	}
+	if closed {
+		return nil, ErrClosed
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p = m.open[ref]; p == nil {
+		p = newPartition(ref, m.env)
+		m.open[ref] = p
+	}
+	return p, nil
+}
+
+// Append queues a batch; see kafka/api's port Logs for this and the following methods.
+func (m *Manager) Append(ref Ref, b *batch.Batch, opt AppendOptions, done func(Appended, error)) {
+	p, err := m.get(ref)
+	if err != nil {
+		done(Appended{}, err)
+		return
+	}
+	p.Append(b, opt, done)
+}
+
+// Read appends record batches to dst.
+func (m *Manager) Read(ctx context.Context, ref Ref, req ReadRequest, dst []byte) (ReadResult, error) {
+	p, err := m.get(ref)
+	if err != nil {
+		return ReadResult{Batches: dst}, err
+	}
+	return p.Read(ctx, req, dst)
+}
+
+// Watch waits for the high watermark.
+func (m *Manager) Watch(ref Ref, offset int64, wake func()) (cancel func()) {
+	p, err := m.get(ref)
+	if err != nil {
+		wake()
+		return func() {}
+	}
+	return p.Watch(offset, wake)
+}
+
+// Bounds tells the ends of the log.
+func (m *Manager) Bounds(ctx context.Context, ref Ref) (Bounds, error) {
+	p, err := m.get(ref)
+	if err != nil {
+		return Bounds{}, err
+	}
+	return p.Bounds(ctx)
+}
+
+// LeaderEpoch is the leader epoch as far as it is known without asking Redis, else -1.
+func (m *Manager) LeaderEpoch(ref Ref) int32 {
+	m.mu.RLock()
+	p := m.open[ref]
+	m.mu.RUnlock()
+	if p == nil {
+		return -1
+	}
+	return p.LeaderEpoch()
+}
+
+// OffsetForTime finds the first record at or after a time.
+func (m *Manager) OffsetForTime(ctx context.Context, ref Ref, ms int64) (TimeOffset, error) {
+	p, err := m.get(ref)
+	if err != nil {
+		return nothing, err
+	}
+	return p.OffsetForTime(ctx, ms)
+}
+
+// MaxTimestamp finds the first record of the largest timestamp.
+func (m *Manager) MaxTimestamp(ctx context.Context, ref Ref) (TimeOffset, error) {
+	p, err := m.get(ref)
+	if err != nil {
+		return nothing, err
+	}
+	return p.MaxTimestamp(ctx)
+}
+
+// EndOfEpoch tells where a leader epoch ends.
+func (m *Manager) EndOfEpoch(ctx context.Context, ref Ref, epoch int32) (int32, int64, error) {
+	p, err := m.get(ref)
+	if err != nil {
+		return -1, -1, err
+	}
+	return p.EndOfEpoch(ctx, epoch)
+}
+
+// DeleteBefore raises the log start.
+func (m *Manager) DeleteBefore(ctx context.Context, ref Ref, offset int64) (int64, error) {
+	p, err := m.get(ref)
+	if err != nil {
+		return -1, err
+	}
+	return p.DeleteBefore(ctx, offset)
+}
+
+// Size tells the bytes the partition uses in Redis.
+func (m *Manager) Size(ctx context.Context, ref Ref) (int64, error) {
+	p, err := m.get(ref)
+	if err != nil {
+		return 0, err
+	}
+	return p.Size(ctx)
+}
+
+// DeletePartition ends one life of a partition, in memory and in Redis. It may be repeated.
+func (m *Manager) DeletePartition(ctx context.Context, ref Ref) error {
+	m.mu.Lock()
+	p := m.open[ref]
+	delete(m.open, ref)
+	m.mu.Unlock()
+	if p == nil {
+		p = newPartition(ref, m.env)
+	}
+	p.Close(ErrUnknownPartition)
+	return p.env.shard.Delete(ctx, p.keys, p.topicID)
+}
+
+// Close stops taking batches, waits for those in flight until ctx ends, and gives the leases back, so that another broker
+// need not wait for them.
+func (m *Manager) Close(ctx context.Context) error {
+	m.mu.Lock()
+	m.closed = true
+	all := make([]*Partition, 0, len(m.open))
+	for _, p := range m.open {
+		all = append(all, p)
+	}
+	m.mu.Unlock()
+	var errs []error
+	for _, p := range all {
+		errs = append(errs, p.release(ctx))
+	}
+	close(m.stop)
+	<-m.done
+	return errors.Join(errs...)
+}
+
+// release waits until nothing is in flight, ends the partition and its lease.
+func (p *Partition) release(ctx context.Context) error {
+	for !p.quiet() {
+		select {
+		case <-ctx.Done():
+			p.Close(ErrClosed)
+			return context.Cause(ctx)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	p.mu.Lock()
+	t, leads, stamped := p.term, p.phase == leading, p.stamped
+	p.mu.Unlock()
+	p.Close(ErrClosed)
+	if !leads || !t.conn.Alive() {
+		return nil
+	}
+	_, err := redisstream.Await(ctx, func(done func(bool, error)) {
+		redisstream.Release(t.conn, p.keys, t.token, max(stamped, t.floor), done)
+	})
+	return err
+}
+
+// quiet tells whether nothing is on its way to Redis.
+func (p *Partition) quiet() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.flight == nil && p.unknown == nil && p.phase != fencing && len(p.queue) == 0 && len(p.confirm.waiting) == 0
+}

@@ -1,0 +1,361 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+type field = redisstream.Field
+
+// phase is where a partition stands between its fences.
+type phase int
+
+const (
+	resting phase = iota // nothing may be written before a fence
+	fencing              // a fence is under way
+	leading              // appends are accepted until the lease ends
+	gone                 // this life of the topic is over, or the broker stops
+)
+
+// term is what the newest fence gave.
+type term struct {
+	conn     redisstream.Conn
+	token    string
+	identity redisstream.Identity
+	epoch    int32
+	floor    uint64        // every ms stamped is above it
+	lastMs   uint64        // the newest accepted append's
+	expiry   uint64        // no ms at or beyond it is stamped
+	redisNow uint64        // Redis's time when ...
+	at       time.Duration // ... the clock showed this
+}
+
+// Partition is one partition's log. It is a state machine under a lock: events (a batch, an answer of Redis, time passing)
+// change the state and collect effects (requests to Redis, answers to callers), which run after the lock is released.
+// Redis's answers arrive on its connections' goroutines; there is no goroutine per partition.
+type Partition struct {
+	ref     Ref
+	topicID string
+	keys    redisstream.Keys
+	env     *env
+	log     *slog.Logger
+
+	mu        sync.Mutex
+	phase     phase
+	reason    error // of being gone
+	queue     []*pending
+	flight    *group        // sent, not answered
+	unknown   *group        // of unknown outcome: the next fence tells
+	wanted    bool          // somebody reads: lead, so that reads need not ask Redis
+	retryAt   time.Duration // no fence before
+	since     time.Duration // when the fence under way began
+	fenceConn redisstream.Conn
+	term      term
+	stamped   uint64 // largest ms ever stamped by this process
+	appender  *redisstream.Appender
+	producers producers
+	times     times
+	log0      logState
+	expiredMs int64 // when idle producers were forgotten last
+	held      error // another broker leads until retryAt
+	// minReplicas is the topic's min.insync.replicas, as the newest append said.
+	minReplicas int
+	confirm     confirmation
+
+	tail      tail
+	watchers  watchers
+	positions positions
+	swept     atomic.Bool // on the manager's list of partitions to which time matters
+}
+
+// logState are the ends of the log and what lies between, as known to a partition that leads.
+type logState struct {
+	known    bool // the fields hold: loaded by a fence under the current identity
+	logStart int64
+	leo      int64 // log end offset
+	high     int64 // high watermark
+	epochs   []redisstream.Epoch
+	view     *redisstream.View // the registry as last seen; nil: never
+}
+
+// pending is one batch whose producer waits.
+type pending struct {
+	batch    *batch.Batch
+	opt      AppendOptions
+	done     func(Appended, error) // nil once answered
+	deadline time.Duration         // 0: none
+	began    time.Duration
+}
+
+func newPartition(ref Ref, e *env) *Partition {
+	keys := redisstream.NewKeys(e.Namespace, ref.Topic, ref.Partition)
+	return &Partition{
+		ref: ref, topicID: fmt.Sprintf("%x", ref.ID[:]), keys: keys, env: e,
+		log:         e.log.With("topic", ref.Topic, "partition", ref.Partition),
+		appender:    redisstream.NewAppender(keys),
+		producers:   newProducers(e.MaxProducers),
+		minReplicas: e.minReplicas(ref),
+	}
+}
+
+// effects are what a change of state calls for. They run in this order, without the partition's lock.
+type effects struct {
+	send     *group
+	fence    *redisstream.FenceRequest
+	confirm  bool
+	answers  []answer
+	wake     bool             // the high watermark moved
+	wakeAll  bool             // whatever watchers knew holds no more
+	drop     redisstream.Conn // a connection given up
+	remove   []string         // state fields to remove
+	truncate int64            // records lost
+}
+
+type answer struct {
+	to  *pending
+	got Appended
+	err error
+}
+
+func (fx *effects) answer(to *pending, got Appended, err error) {
+	fx.answers = append(fx.answers, answer{to, got, err})
+}
+
+// run carries the effects out. An append is sent first, so that Redis works while producers are answered.
+func (p *Partition) run(fx *effects) {
+	if fx.send != nil {
+		p.send(fx.send)
+	}
+	if fx.fence != nil {
+		p.startFence(*fx.fence)
+	}
+	if fx.drop != nil {
+		fx.drop.Close(fmt.Errorf("%w: no answer from redis", ErrTimeout))
+	}
+	for i := range fx.answers {
+		fx.answers[i].deliver(p)
+	}
+	if fx.confirm {
+		p.startConfirm()
+	}
+	if len(fx.remove) > 0 {
+		p.removeFields(fx.remove)
+	}
+	switch {
+	case fx.wakeAll:
+		p.watchers.wake(everybody)
+	case fx.wake:
+		p.watchers.wake(p.highWatermark())
+	}
+	if fx.truncate > 0 {
+		p.env.observer.Truncated(p.ref, fx.truncate)
+	}
+}
+
+func (a *answer) deliver(p *Partition) {
+	a.to.batch.Release()
+	if done := a.to.done; done != nil {
+		a.to.done = nil
+		p.env.observer.AppendDone(int(a.to.batch.Count), len(a.to.batch.Raw), p.env.now()-a.to.began, a.err)
+		done(a.got, a.err)
+	}
+}
+
+// Append queues a batch. See kafka/api's port Logs for the contract.
+func (p *Partition) Append(b *batch.Batch, opt AppendOptions, done func(Appended, error)) {
+	now := p.env.now()
+	w := &pending{batch: b, opt: opt, done: done, began: now}
+	if limit := p.timeout(opt); limit > 0 {
+		w.deadline = now + limit
+	}
+	var fx effects
+	p.mu.Lock()
+	if p.phase == gone {
+		fx.answer(w, Appended{}, p.reason)
+	} else {
+		p.queue = append(p.queue, w)
+		p.advance(now, &fx)
+	}
+	p.mu.Unlock()
+	p.env.busy(p)
+	p.run(&fx)
+}
+
+// removeFields drops state fields. They are only a saving: nothing depends on the answer.
+func (p *Partition) removeFields(names []string) {
+	p.mu.Lock()
+	conn, token := p.term.conn, p.term.token
+	p.mu.Unlock()
+	if conn != nil {
+		redisstream.RemoveFields(conn, p.keys, token, names, func(error) {})
+	}
+}
+
+// timeout is the smaller of the client's and the broker's limit.
+func (p *Partition) timeout(opt AppendOptions) time.Duration {
+	client, own := time.Duration(opt.TimeoutMs)*time.Millisecond, p.env.ProduceTimeout
+	if client > 0 && (own == 0 || client < own) {
+		return client
+	}
+	return own
+}
+
+// advance does what can be done now: fence, or send the next group. The lock is held.
+func (p *Partition) advance(now time.Duration, fx *effects) {
+	if p.flight != nil || p.phase == fencing || p.phase == gone {
+		return
+	}
+	if len(p.queue) == 0 && p.unknown == nil && !(p.wanted && p.phase == resting) {
+		return
+	}
+	if !p.mayWrite(now) {
+		p.fence(now, fx)
+		return
+	}
+	if len(p.queue) == 0 {
+		return
+	}
+	if g := p.buildGroup(now, fx); g != nil {
+		p.flight = g
+		fx.send = g
+	}
+}
+
+// mayWrite tells whether an append may be sent under the current term.
+func (p *Partition) mayWrite(now time.Duration) bool {
+	return p.phase == leading && p.unknown == nil && p.term.conn.Alive() && p.nextMs(now) < p.term.expiry
+}
+
+// redisNow is Redis's time, as the fence told it and the clock went on.
+func (p *Partition) redisNow(now time.Duration) uint64 {
+	if p.env.redisNow != nil {
+		return p.env.redisNow()
+	}
+	return p.term.redisNow + uint64(max(0, now-p.term.at)/time.Millisecond)
+}
+
+// nextMs is what the next append is stamped with: above the floor, and not below the append before.
+func (p *Partition) nextMs(now time.Duration) uint64 {
+	return max(p.redisNow(now), p.term.floor+1, p.term.lastMs)
+}
+
+// expireQueue answers batches whose time ran out before they were sent. Nothing of them is in the log.
+func (p *Partition) expireQueue(now time.Duration, fx *effects) {
+	kept := p.queue[:0]
+	for _, w := range p.queue {
+		if w.deadline > 0 && w.deadline <= now {
+			p.producers.failed(w.batch)
+			fx.answer(w, Appended{}, fmt.Errorf("%w: not sent to redis in time", ErrTimeout))
+			continue
+		}
+		kept = append(kept, w)
+	}
+	clear(p.queue[len(kept):])
+	p.queue = kept
+}
+
+// failQueue answers every batch that waits.
+func (p *Partition) failQueue(err error, fx *effects) {
+	for _, w := range p.queue {
+		p.producers.failed(w.batch)
+		fx.answer(w, Appended{}, err)
+	}
+	clear(p.queue)
+	p.queue = p.queue[:0]
+}
+
+// Tick lets time pass: deadlines, connections that do not answer, fences put off. It reports whether there is still
+// something to wait for.
+func (p *Partition) Tick() (busy bool) {
+	now := p.env.now()
+	var fx effects
+	p.mu.Lock()
+	for _, g := range []*group{p.flight, p.unknown} {
+		if g != nil {
+			p.expireGroup(g, now, &fx)
+		}
+	}
+	p.confirm.expire(now, &fx)
+	if p.flight != nil && now-p.flight.sentAt > p.env.RequestTimeout {
+		fx.drop = p.term.conn
+	}
+	if p.phase == fencing && p.fenceConn != nil && now-p.since > p.env.RequestTimeout {
+		fx.drop = p.fenceConn
+	}
+	p.expireQueue(now, &fx)
+	p.advance(now, &fx)
+	fx.confirm = fx.confirm || p.wantsConfirm()
+	busy = p.flight != nil || p.unknown != nil || p.phase == fencing || len(p.queue) > 0 || len(p.confirm.waiting) > 0 ||
+		p.wanted && p.phase == resting || p.wantsConfirm()
+	p.mu.Unlock()
+	p.run(&fx)
+	return busy
+}
+
+// expireGroup answers the producers of a group in flight whose time ran out. The group itself is settled later.
+func (p *Partition) expireGroup(g *group, now time.Duration, fx *effects) {
+	for i := range g.items {
+		it := &g.items[i]
+		for _, w := range append(it.repeats, it.first) {
+			if w.done != nil && w.deadline > 0 && w.deadline <= now {
+				fx.answers = append(fx.answers, answer{to: w.detach(), err: fmt.Errorf("%w: redis has not answered", ErrTimeout)})
+			}
+		}
+	}
+}
+
+// detach splits the one who waits from the batch, which is still in flight: answering must not release it.
+func (w *pending) detach() *pending {
+	d := &pending{batch: &batch.Batch{Count: w.batch.Count}, done: w.done, began: w.began}
+	w.done = nil
+	return d
+}
+
+// Close ends the partition: what waits is answered with err, and nothing is sent any more.
+func (p *Partition) Close(err error) {
+	var fx effects
+	p.mu.Lock()
+	p.close(err, &fx)
+	p.mu.Unlock()
+	p.run(&fx)
+}
+
+func (p *Partition) close(err error, fx *effects) {
+	if p.phase == gone {
+		return
+	}
+	p.phase, p.reason = gone, err
+	p.failQueue(err, fx)
+	if p.unknown != nil {
+		p.failGroup(p.unknown, err, fx)
+		p.unknown = nil
+	}
+	p.confirm.fail(err, fx)
+	p.log0.known = false
+	p.env.budget.reset(&p.tail)
+	fx.wakeAll = true
+}
+
+// kindOf turns an error of the local tier into one of the kinds a caller acts on.
+func kindOf(err error) error {
+	if refused, ok := errors.AsType[*redisstream.RefusedError](err); ok {
+		switch refused.Code {
+		case "OOM", "MISCONF":
+			return fmt.Errorf("%w: %w", ErrStorage, err)
+		case "NOREPLICAS":
+			return fmt.Errorf("%w: %w", ErrNotEnoughReplicas, err)
+		}
+		return fmt.Errorf("%w: %w", ErrNotLeader, err)
+	}
+	if errors.Is(err, redisstream.ErrDeleted) {
+		return fmt.Errorf("%w: %w", ErrUnknownPartition, err)
+	}
+	return fmt.Errorf("%w: %w", ErrNotLeader, err)
+}

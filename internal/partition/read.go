@@ -1,0 +1,190 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// state is what is known of the log now: from memory where this broker leads, else from Redis.
+func (p *Partition) state(ctx context.Context) (logState, int32, error) {
+	var fx effects
+	p.mu.Lock()
+	if p.phase == gone {
+		err := p.reason
+		p.mu.Unlock()
+		return logState{}, 0, err
+	}
+	if p.current() && (p.log0.high == p.log0.leo || p.replicas() > 0) {
+		s, epoch := p.log0, p.term.epoch
+		p.mu.Unlock()
+		return s, epoch, nil
+	}
+	p.want(&fx)
+	unconfirmed := p.replicas() > 0
+	p.mu.Unlock()
+	p.run(&fx)
+	p.env.busy(p)
+	if unconfirmed {
+		return logState{}, 0, fmt.Errorf("%w: what the replicas have is not known yet", ErrNotLeader)
+	}
+	return p.look(ctx)
+}
+
+// look asks Redis for the log's ends.
+func (p *Partition) look(ctx context.Context) (logState, int32, error) {
+	v, err := p.env.shard.Look(ctx, p.keys)
+	if err != nil {
+		return logState{}, 0, readError(err)
+	}
+	if v.TopicID > p.topicID {
+		return logState{}, 0, fmt.Errorf("%w: a later life of the topic is there", ErrUnknownPartition)
+	}
+	if v.TopicID != "" && v.TopicID < p.topicID { // an earlier life is being deleted: this one is empty
+		return logState{known: true, view: &redisstream.View{}}, 0, nil
+	}
+	end := redisstream.EndOffset(v.LastSeq)
+	return logState{known: true, logStart: min(v.LogStart, end), leo: end, high: end, epochs: v.Epochs, view: &v}, v.Epoch, nil
+}
+
+func readError(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrTimeout, err)
+	}
+	return fmt.Errorf("%w: %w", ErrNotLeader, err)
+}
+
+func (s *logState) bounds(epoch int32) Bounds {
+	return Bounds{LogStart: s.logStart, HighWatermark: s.high, LogEnd: s.leo, LeaderEpoch: epoch}
+}
+
+// Bounds tells the ends of the log.
+func (p *Partition) Bounds(ctx context.Context) (Bounds, error) {
+	s, epoch, err := p.state(ctx)
+	return s.bounds(epoch), err
+}
+
+// LeaderEpoch is the partition's leader epoch as far as this broker knows it without asking Redis, else -1.
+func (p *Partition) LeaderEpoch() int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.log0.known {
+		return -1
+	}
+	return p.term.epoch
+}
+
+// Read appends whole record batches below the high watermark to dst. See kafka/api's port Logs for the contract.
+func (p *Partition) Read(ctx context.Context, req ReadRequest, dst []byte) (ReadResult, error) {
+	began := p.env.now()
+	s, epoch, err := p.state(ctx)
+	res := ReadResult{Bounds: s.bounds(epoch), Batches: dst}
+	if err != nil {
+		return res, err
+	}
+	if req.Offset < s.logStart || req.Offset > s.high {
+		return res, fmt.Errorf("%w: %d is not in [%d, %d]", ErrOffsetOutOfRange, req.Offset, s.logStart, s.high)
+	}
+	if req.Offset == s.high {
+		return res, nil
+	}
+	tier := "cache"
+	out, hit := p.tail.read(dst, req.Offset, s.high, req.MaxBytes, req.AtLeastOne)
+	if !hit {
+		tier = "local"
+		out, err = p.readLocal(ctx, s, req, dst)
+	}
+	res.Batches = out
+	p.env.observer.ReadDone(tier, len(out)-len(dst), p.env.now()-began, err)
+	return res, err
+}
+
+// readers are reused: their builders and the closures over them are all that a read needs.
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+// readLocal rebuilds batches from Redis's entries.
+func (p *Partition) readLocal(ctx context.Context, s logState, req ReadRequest, dst []byte) ([]byte, error) {
+	r := readers.Get().(*reader)
+	defer readers.Put(r)
+	r.begin(s.epochs, req, dst)
+	err := p.scan(ctx, s, req.Offset, s.high, p.pageSize(req.MaxBytes), r)
+	out := r.finish()
+	if err != nil && len(out) > len(dst) { // what was read is whole
+		err = nil
+	}
+	return out, err
+}
+
+// pageSize is how many bytes to ask Redis for at once.
+func (p *Partition) pageSize(want int) int {
+	return min(max(want, 1024), p.env.ReadReplyBytes)
+}
+
+// scan walks the entries with offsets in [offset, end), in order, until the sink has enough. A stranger's entry, whose
+// offset does not rise, is skipped. An entry after the one that is due, or none, means that a segment was rolled or dropped
+// since the registry was read, or a hole: the registry is read again before it is believed to be one.
+func (p *Partition) scan(ctx context.Context, s logState, offset, end int64, pageBytes int, sink entrySink) error {
+	f := filter{next: offset, end: end, sink: sink}
+	view := s.view
+	for f.next < end && !f.full {
+		page, err := p.scanPage(ctx, view, &f, pageBytes)
+		if err != nil {
+			return err
+		}
+		segment := view.SegmentOf(f.next)
+		switch {
+		case page.Entries > 0 && !f.gap:
+			p.positions.save(f.next, f.last)
+			f.trusted = f.trusted && f.took == 0
+		case !f.trusted:
+			if view, err = p.reload(ctx); err != nil {
+				return err
+			}
+			f.trusted = true
+		case segment >= 0: // the rest of a sealed segment is gone
+			f.next = view.Segments[segment].Last + 1
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// scanPage gives the filter one XRANGE's entries from its next offset on.
+func (p *Partition) scanPage(ctx context.Context, view *redisstream.View, f *filter, bytes int) (redisstream.Page, error) {
+	f.took, f.gap = 0, false
+	stream := view.StreamOf(p.keys, f.next)
+	from, inclusive := p.positions.find(f.next), false
+	if from == (redisstream.ID{}) {
+		id, found, err := p.env.shard.Seek(ctx, stream, f.next)
+		if err != nil || !found {
+			return redisstream.Page{}, wrapRead(err)
+		}
+		from, inclusive = id, true
+	}
+	page, err := p.env.shard.Range(ctx, stream, from, inclusive, p.positions.count(bytes), f)
+	p.positions.measure(page)
+	return page, wrapRead(err)
+}
+
+func wrapRead(err error) error {
+	if err == nil {
+		return nil
+	}
+	return readError(err)
+}
+
+// reload reads the registry again and remembers it.
+func (p *Partition) reload(ctx context.Context) (*redisstream.View, error) {
+	v, err := p.env.shard.Look(ctx, p.keys)
+	if err != nil {
+		return nil, readError(err)
+	}
+	p.mu.Lock()
+	p.log0.view = &v
+	p.mu.Unlock()
+	return &v, nil
+}

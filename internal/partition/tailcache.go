@@ -1,0 +1,140 @@
+package partition
+
+import (
+	"slices"
+	"sync"
+)
+
+// cached is one record batch as it was appended, stamped with its offset and leader epoch. It is never changed.
+type cached struct {
+	base, last int64
+	raw        []byte
+}
+
+// cachedOverhead is counted for each batch beside its bytes.
+const cachedOverhead = 256
+
+func (c *cached) cost() int64 { return int64(cap(c.raw)) + cachedOverhead }
+
+// tail is a partition's newest record batches, without a gap.
+type tail struct {
+	mu      sync.RWMutex
+	batches []cached
+	head    int // batches before it were dropped
+	life    int // how often it was cleared
+}
+
+// add puts a batch behind the others; where it does not follow them they go. It tells what that freed.
+func (t *tail) add(c cached) (life int, freed int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.batches); n > t.head && t.batches[n-1].last+1 != c.base {
+		freed = t.clear()
+	}
+	t.batches = append(t.batches, c)
+	return t.life, freed
+}
+
+func (t *tail) clear() (freed int64) {
+	for i := t.head; i < len(t.batches); i++ {
+		freed += t.batches[i].cost()
+	}
+	t.batches, t.head = nil, 0
+	t.life++
+	return freed
+}
+
+// dropOldest forgets the oldest batch, if the tail still lives the life it was added in, and tells what it cost.
+func (t *tail) dropOldest(life int) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.head == len(t.batches) || t.life != life {
+		return 0
+	}
+	cost := t.batches[t.head].cost()
+	t.batches[t.head] = cached{}
+	t.head++
+	if t.head == len(t.batches) {
+		t.batches, t.head = t.batches[:0], 0
+	} else if t.head >= 64 && t.head > len(t.batches)/2 {
+		t.batches = slices.Delete(t.batches, 0, t.head)
+		t.head = 0
+	}
+	return cost
+}
+
+// read appends whole batches to dst: from the one that holds offset on, below high, at most limit bytes but at least one
+// if atLeastOne. hit is false when the cache does not hold the offset.
+func (t *tail) read(dst []byte, offset, high int64, limit int, atLeastOne bool) (out []byte, hit bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	live := t.batches[t.head:]
+	i, _ := slices.BinarySearchFunc(live, offset, func(c cached, o int64) int {
+		switch {
+		case c.last < o:
+			return -1
+		case c.base > o:
+			return 1
+		}
+		return 0
+	})
+	if i == len(live) || live[i].base > offset {
+		return dst, false
+	}
+	start := len(dst)
+	for ; i < len(live) && live[i].last < high; i++ {
+		if len(dst)-start+len(live[i].raw) > limit && (len(dst) > start || !atLeastOne) {
+			break
+		}
+		dst = append(dst, live[i].raw...)
+	}
+	return dst, true
+}
+
+// budget bounds the tail caches of all partitions together: the oldest batch of any goes first.
+type budget struct {
+	mu    sync.Mutex
+	used  int64
+	max   int64
+	order []cachedIn // in the order they were added
+	head  int
+}
+
+// cachedIn says whose tail a batch was added to.
+type cachedIn struct {
+	tail *tail
+	life int
+}
+
+// add puts a batch into a partition's tail and drops older ones beyond the budget.
+func (b *budget) add(t *tail, c cached) {
+	if c.cost() > b.max {
+		b.reset(t)
+		return
+	}
+	life, freed := t.add(c)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used += c.cost() - freed
+	b.order = append(b.order, cachedIn{t, life})
+	for b.used > b.max && b.head < len(b.order) {
+		oldest := b.order[b.head]
+		b.used -= oldest.tail.dropOldest(oldest.life)
+		b.order[b.head] = cachedIn{}
+		b.head++
+	}
+	if b.head >= 1024 && b.head > len(b.order)/2 {
+		b.order = slices.Delete(b.order, 0, b.head)
+		b.head = 0
+	}
+}
+
+// reset forgets all of a partition's tail.
+func (b *budget) reset(t *tail) {
+	t.mu.Lock()
+	freed := t.clear()
+	t.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= freed
+}

@@ -1,0 +1,299 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// fence starts a fence unless it was put off. The lock is held.
+func (p *Partition) fence(now time.Duration, fx *effects) {
+	if now < p.retryAt {
+		if p.held != nil {
+			p.failQueue(p.held, fx)
+		}
+		return
+	}
+	p.held = nil
+	p.phase, p.since, p.fenceConn = fencing, now, nil
+	q := redisstream.FenceRequest{
+		Owner: p.env.Owner, Token: p.env.token(), TopicID: p.topicID, LeaseMs: p.env.Lease.Milliseconds(),
+		Stamped: p.stamped, EndAtMin: redisstream.BeforeFirst, Force: p.env.gone,
+	}
+	if v := p.log0.view; v != nil {
+		q.EndAtMin = v.LeastEnd()
+	}
+	if p.env.redisNow != nil {
+		q.NowMs = p.env.redisNow()
+	}
+	fx.fence = &q
+}
+
+// startFence gets a connection and fences on it, before anything else is sent there. The lock is not held.
+func (p *Partition) startFence(q redisstream.FenceRequest) {
+	p.env.shard.Acquire(p.keys.Stream, func(c redisstream.Conn, err error) {
+		if err != nil {
+			p.fenceFailed(err)
+			return
+		}
+		p.mu.Lock()
+		p.fenceConn, p.since = c, p.env.now()
+		q.NewEpoch = p.term.identity != redisstream.Identity{} && p.term.identity != c.Identity()
+		p.mu.Unlock()
+		redisstream.Fence(c, p.keys, q, func(f redisstream.Fenced, err error) {
+			if err != nil {
+				p.fenceFailed(err)
+				return
+			}
+			p.fenced(c, q, f)
+		})
+	})
+}
+
+// takeover is a fence that succeeded, while what it left is being read.
+type takeover struct {
+	conn      redisstream.Conn
+	fence     redisstream.FenceRequest
+	got       redisstream.Fenced
+	continues bool // the last term's state still holds
+	missing   int  // of the unknown group's first and last record
+	streams   []string
+	view      redisstream.View
+	producers map[int64]producer
+	intervals []interval
+	tail      times
+}
+
+// fenced goes on from a fence: it reads what this process does not remember, then settles the group of unknown outcome.
+func (p *Partition) fenced(c redisstream.Conn, q redisstream.FenceRequest, f redisstream.Fenced) {
+	p.mu.Lock()
+	t := &takeover{conn: c, fence: q, got: f, producers: map[int64]producer{}}
+	same := p.term.identity == c.Identity()
+	t.continues = same && f.WasMine && f.Replaced == p.term.token && p.log0.known && !f.Alarm
+	mine := same && f.WasMine && f.Replaced == p.term.token && p.term.token != ""
+	unknown := p.unknown
+	if !mine {
+		unknown = nil
+	}
+	p.mu.Unlock()
+	if unknown == nil && t.continues {
+		p.lead(t, nil)
+		return
+	}
+	redisstream.Registry(c, p.keys, func(v redisstream.View, err error) {
+		if err != nil {
+			p.fenceFailed(err)
+			return
+		}
+		t.view = v
+		t.streams = v.NewestStreams(p.keys)
+		p.lookUp(t, unknown)
+	})
+}
+
+// lookUp finds out whether the unknown group is in the log. After the fence it cannot land any more.
+func (p *Partition) lookUp(t *takeover, unknown *group) {
+	if unknown == nil {
+		p.loadState(t, nil)
+		return
+	}
+	ids := []redisstream.ID{unknown.append.First(), unknown.append.Last()}
+	redisstream.Missing(t.conn, t.streams, ids, func(missing int, err error) {
+		if err != nil {
+			p.fenceFailed(err)
+			return
+		}
+		t.missing = missing
+		if missing != 1 {
+			p.loadState(t, unknown)
+			return
+		}
+		// Half of it: a stranger took an id. Nobody was shown it: the high watermark is below.
+		redisstream.Erase(t.conn, t.streams, &unknown.append, func(err error) {
+			if err != nil {
+				p.fenceFailed(err)
+				return
+			}
+			p.loadState(t, unknown)
+		})
+	})
+}
+
+// loadState reads producers and the time index where this process does not have them.
+func (p *Partition) loadState(t *takeover, unknown *group) {
+	if t.continues {
+		p.lead(t, unknown)
+		return
+	}
+	redisstream.State(t.conn, p.keys, t.fence.Token, t.view.Segments, func(name, value string) {
+		t.take(p, name, value)
+	}, func(err error) {
+		if err != nil {
+			p.fenceFailed(err)
+			return
+		}
+		p.lead(t, unknown)
+	})
+}
+
+// take decodes one stored field. One that cannot be read is as good as lost, and said so.
+func (t *takeover) take(p *Partition, name, value string) {
+	var err error
+	switch {
+	case strings.HasPrefix(name, producerPrefix):
+		var id int64
+		var state producer
+		if id, state, err = decodeProducer(name, value); err == nil {
+			t.producers[id] = state
+		}
+	case strings.HasPrefix(name, timesPrefix):
+		var e interval
+		if e, err = decodeInterval(name, value); err == nil {
+			t.intervals = append(t.intervals, e)
+		}
+	case name == tailField:
+		t.tail, err = decodeTail(value)
+	}
+	if err != nil {
+		p.log.Error("stored partition state cannot be read", "err", err)
+	}
+}
+
+// lead begins the term that the fence opened. settled is the group whose outcome was looked up.
+func (p *Partition) lead(t *takeover, settled *group) {
+	now := p.env.now()
+	var fx effects
+	p.mu.Lock()
+	if p.phase == gone {
+		p.mu.Unlock()
+		return
+	}
+	end := redisstream.EndOffset(t.got.LastSeq)
+	before, epoch := p.log0, p.term.epoch
+	p.beginTerm(t, now)
+	if !t.continues {
+		p.adopt(t, end)
+	}
+	p.settle(t, settled, &fx)
+	p.takeEnd(before, end, &fx)
+	p.phase, p.wanted, p.retryAt = leading, false, 0
+	fx.wake, fx.wakeAll = true, before.known && epoch != p.term.epoch
+	p.advance(now, &fx)
+	p.mu.Unlock()
+	p.env.observer.Fenced("ok")
+	if t.got.Alarm {
+		p.log.Error("the stream does not end where its owner wrote last: somebody else wrote to it, or it was deleted",
+			"found", t.got.Found, "next_offset", end)
+	}
+	p.run(&fx)
+}
+
+func (p *Partition) beginTerm(t *takeover, now time.Duration) {
+	p.term = term{
+		conn: t.conn, token: t.fence.Token, identity: t.conn.Identity(), epoch: t.got.Epoch, floor: t.got.Floor,
+		expiry: t.got.Expiry, redisNow: t.got.Now, at: now,
+	}
+	p.fenceConn = nil
+}
+
+// adopt replaces what this process remembers by what Redis has. Claims above the stream's own end are dropped.
+func (p *Partition) adopt(t *takeover, end int64) {
+	borneOut := end
+	if t.got.Alarm {
+		borneOut = 0
+		if id, err := redisstream.ParseID(t.got.Found); err == nil {
+			borneOut = redisstream.EndOffset(id.Seq)
+		}
+	}
+	p.producers = newProducers(p.env.MaxProducers)
+	p.producers.known = t.producers
+	p.producers.dropFrom(borneOut)
+	p.times.load(t.intervals, t.tail, end)
+	view := t.view
+	p.log0.epochs = view.Epochs
+	p.log0.logStart = min(max(view.LogStart, 0), end)
+	p.log0.view = &view
+	p.env.budget.reset(&p.tail)
+	p.positions.forget()
+}
+
+// settle decides the group of unknown outcome: it is in the log, or it is sent again, or its producers are told to retry.
+func (p *Partition) settle(t *takeover, settled *group, fx *effects) {
+	unknown := p.unknown
+	p.unknown = nil
+	switch {
+	case unknown == nil:
+	case settled == nil:
+		p.failGroup(unknown, fmt.Errorf("%w: the outcome of an append is not known", ErrNotLeader), fx)
+	case t.missing == 0:
+		p.commit(unknown, fx)
+	default:
+		p.requeue(unknown)
+	}
+}
+
+// takeEnd takes the end of the log as the fence found it.
+func (p *Partition) takeEnd(before logState, end int64, fx *effects) {
+	if end < before.leo {
+		fx.truncate = before.leo - end
+		p.log.Error("redis lost acknowledged records: the log ends earlier than before", "end", end, "before", before.leo)
+	}
+	if p.log0.leo != end || !before.known {
+		p.env.budget.reset(&p.tail)
+	}
+	p.log0.known, p.log0.leo = true, end
+	if p.replicas() == 0 {
+		p.log0.high = end
+	} else {
+		p.log0.high = min(before.high, end)
+		fx.confirm = fx.confirm || p.wantsConfirm()
+	}
+}
+
+// fenceFailed decides what follows from a fence that did not succeed.
+func (p *Partition) fenceFailed(err error) {
+	now := p.env.now()
+	var fx effects
+	p.mu.Lock()
+	if p.phase != fencing {
+		p.mu.Unlock()
+		return
+	}
+	p.phase, p.fenceConn = resting, nil
+	p.log0.known = false
+	held, isHeld := errors.AsType[*redisstream.HeldError](err)
+	_, isRefused := errors.AsType[*redisstream.RefusedError](err)
+	result := "failed"
+	switch {
+	case isHeld:
+		result = "held"
+		p.retryAt = now + time.Duration(held.Expiry-held.Now+1)*time.Millisecond
+		if !p.env.earlierSelf(held.Owner) {
+			p.held = kindOf(err)
+			p.failQueue(p.held, &fx)
+			p.wanted = false
+		}
+	case errors.Is(err, redisstream.ErrDeleted):
+		result = "deleted"
+		p.close(kindOf(err), &fx)
+	case isRefused, errors.Is(err, redisstream.ErrUnavailable):
+		p.retryAt = now + 10*time.Millisecond
+		p.failQueue(kindOf(err), &fx)
+		p.wanted = false
+	default: // the connection was lost, or an earlier life is being deleted: soon again
+		p.retryAt = now + 10*time.Millisecond
+	}
+	p.mu.Unlock()
+	p.env.observer.Fenced(result)
+	p.run(&fx)
+}
+
+// earlierSelf tells whether an owner is an earlier life of this broker: its lease is waited for.
+func (e *env) earlierSelf(owner string) bool {
+	own, _, _ := strings.Cut(e.Owner, "/")
+	other, _, _ := strings.Cut(owner, "/")
+	return own == other
+}

@@ -72,7 +72,8 @@ func TestWaitingConsumersCostRedisNothing(t *testing.T) {
 // commands tells how many commands the broker's Redis has served.
 func commands(t *testing.T, to *target) int64 {
 	t.Helper()
-	info, err := to.own.Redis.Do("INFO", "stats").ToString()
+	answer := to.own.Redis.Do("INFO", "stats")
+	info, err := answer.ToString()
 	if err != nil {
 		t.Fatalf("ask Redis for its statistics: %v", err)
 	}

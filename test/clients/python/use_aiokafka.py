@@ -1,0 +1,57 @@
+"""aiokafka."""
+
+import asyncio
+
+import aiokafka
+
+from records import Record
+
+
+def version():
+    return aiokafka.__version__
+
+
+def produce(bootstrap, topic, records, options):
+    return asyncio.run(_produce(bootstrap, topic, records, options))
+
+
+def consume(bootstrap, topic, partition, count):
+    return asyncio.run(_consume(bootstrap, topic, partition, count))
+
+
+async def _produce(bootstrap, topic, records, options):
+    codec = options.get("codec", "none")
+    acks = options.get("acks", "all")
+    producer = aiokafka.AIOKafkaProducer(
+        bootstrap_servers=bootstrap,
+        compression_type=None if codec == "none" else codec,
+        acks=acks if acks == "all" else int(acks),
+        enable_idempotence=options.get("idempotent") == "true",
+        max_batch_size=900_000,
+        linger_ms=50,
+    )
+    await producer.start()
+    try:
+        sent = [
+            await producer.send(topic, r.value, r.key, partition=r.partition, timestamp_ms=r.timestamp, headers=r.headers) for r in records
+        ]
+        done = await asyncio.gather(*sent)
+        return [-1 if acks == "0" else d.offset for d in done]
+    finally:
+        await producer.stop()
+
+
+async def _consume(bootstrap, topic, partition, count):
+    consumer = aiokafka.AIOKafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True, auto_offset_reset="earliest")
+    await consumer.start()
+    try:
+        tp = aiokafka.TopicPartition(topic, partition)
+        consumer.assign([tp])
+        await consumer.seek_to_beginning(tp)
+        records = []
+        while len(records) < count:
+            for r in (await consumer.getmany(tp, timeout_ms=200)).get(tp, []):
+                records.append(Record(r.partition, r.offset, r.timestamp, "CL"[r.timestamp_type], r.key, r.value, list(r.headers)))
+        return records
+    finally:
+        await consumer.stop()

@@ -1,0 +1,51 @@
+"""kafka-python."""
+
+import kafka
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+from records import Record
+
+
+def version():
+    return kafka.__version__
+
+
+def produce(bootstrap, topic, records, options):
+    codec = options.get("codec", "none")
+    acks = options.get("acks", "all")
+    settings = {}
+    if "api" in options:
+        settings["api_version"] = tuple(map(int, options["api"].split(".")))
+    producer = KafkaProducer(
+        bootstrap_servers=bootstrap,
+        compression_type=None if codec == "none" else codec,
+        acks=acks if acks == "all" else int(acks),
+        enable_idempotence=options.get("idempotent") == "true",
+        max_in_flight_requests_per_connection=1,
+        batch_size=900_000,
+        linger_ms=50,
+        **settings,
+    )
+    try:
+        sent = [
+            producer.send(topic, r.value, r.key, headers=r.headers, partition=r.partition, timestamp_ms=r.timestamp) for r in records
+        ]
+        producer.flush(timeout=60)
+        return [f.get(timeout=60).offset for f in sent]
+    finally:
+        producer.close(timeout=10)
+
+
+def consume(bootstrap, topic, partition, count):
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True, allow_auto_create_topics=False)
+    try:
+        tp = TopicPartition(topic, partition)
+        consumer.assign([tp])
+        consumer.seek_to_beginning(tp)
+        seen = 0
+        while seen < count:
+            for r in consumer.poll(timeout_ms=200).get(tp, []):
+                yield Record(r.partition, r.offset, r.timestamp, "CL"[r.timestamp_type], r.key, r.value, r.headers)
+                seen += 1
+    finally:
+        consumer.close()

@@ -100,9 +100,7 @@ func TestStoppedBrokerLeavesNoOutcomeUnknownAndNoLease(t *testing.T) {
 	w := newWorld(t, harness.Options{})
 	w.start(nil)
 	w.topic("direct", nil)
-	if _, err := w.probe().Produce("direct", "first", -1); err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "first write", func() error { _, err := w.probe().Produce("direct", "first", -1); return err })
 	for i := range int64(rounds(5)) {
 		w.progress(1 + w.rnd.IntN(100))
 		w.broker.Stop()

@@ -136,6 +136,7 @@ func (w *world) start(change func(*load.Config)) {
 	if w.load, err = load.Start(ctx, cfg); err != nil {
 		w.t.Fatalf("start load: %v", err)
 	}
+	w.t.Cleanup(w.load.Abort)
 }
 
 // progress waits until every producer had n more records acknowledged.

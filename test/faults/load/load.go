@@ -47,7 +47,7 @@ func Start(ctx context.Context, cfg Config) (*Load, error) {
 	for i := range cfg.Consumers {
 		c, err := StartConsumer("consumer-"+strconv.Itoa(i), cfg.Brokers, cfg.Topic, cfg.Partitions)
 		if err != nil {
-			l.abort()
+			l.Abort()
 			return nil, err
 		}
 		l.consumers = append(l.consumers, c)
@@ -58,7 +58,7 @@ func Start(ctx context.Context, cfg Config) (*Load, error) {
 			Rate: cfg.Rate, Acks: cfg.Acks, Seed: cfg.Seed, Timeout: cfg.Timeout,
 		})
 		if err != nil {
-			l.abort()
+			l.Abort()
 			return nil, err
 		}
 		l.producers = append(l.producers, p)
@@ -79,8 +79,8 @@ func createTopic(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// abort stops whoever was started, without waiting for outcomes.
-func (l *Load) abort() {
+// Abort stops everybody who still works, without waiting for outcomes.
+func (l *Load) Abort() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, p := range l.producers {

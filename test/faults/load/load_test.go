@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/korvet-io/korvet/test/faults/checker"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -13,7 +14,7 @@ func TestARecordIsRecognisedWhenItIsRead(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for seq := range int64(2000) {
 		id := checker.ID{Producer: 3, Seq: seq}
-		r := newRecord(id, rnd)
+		r := newRecord(id, time.UnixMilli(1_700_000_000_000+seq), rnd)
 		if got := entry(r); got.ID != id || got.Digest != digest(r) {
 			t.Fatalf("record %v is read as %v", id, got)
 		}

@@ -37,6 +37,7 @@ type Producer struct {
 	slots  chan struct{}
 	stop   chan struct{}
 	done   chan struct{}
+	once   sync.Once // stop is closed once
 
 	mu      sync.Mutex
 	history []checker.Sent
@@ -106,7 +107,7 @@ func (p *Producer) run() {
 }
 
 func (p *Producer) send(seq int64, rnd *rand.Rand) {
-	r := newRecord(checker.ID{Producer: p.cfg.ID, Seq: seq}, rnd)
+	r := newRecord(checker.ID{Producer: p.cfg.ID, Seq: seq}, time.Now(), rnd)
 	r.Topic, r.Partition = p.cfg.Topic, int32(rnd.IntN(p.cfg.Partitions))
 	p.mu.Lock()
 	p.history = append(p.history, checker.Sent{Partition: r.Partition, Seq: seq, Digest: digest(r)})
@@ -138,7 +139,7 @@ func (p *Producer) Acked() int {
 // Stop sends no more, waits for outstanding outcomes until ctx ends (what is open then stays unknown), and returns the
 // history and how often each error was the last word on a record.
 func (p *Producer) Stop(ctx context.Context) (checker.Producer, map[string]int) {
-	close(p.stop)
+	p.once.Do(func() { close(p.stop) })
 	<-p.done
 	if err := p.client.Flush(ctx); err != nil {
 		p.mu.Lock()

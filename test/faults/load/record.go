@@ -21,8 +21,8 @@ import (
 const mark = "load"
 
 // newRecord makes a record of random size and shape. The identity is in the value, or in the key of a record without value.
-func newRecord(id checker.ID, rnd *rand.Rand) *kgo.Record {
-	r := &kgo.Record{Timestamp: time.UnixMilli(1_700_000_000_000 + id.Seq)}
+func newRecord(id checker.ID, now time.Time, rnd *rand.Rand) *kgo.Record {
+	r := &kgo.Record{Timestamp: now.Truncate(time.Millisecond)}
 	carrier := identity(id, filler(rnd))
 	switch rnd.IntN(20) {
 	case 0: // a tombstone

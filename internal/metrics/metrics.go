@@ -28,6 +28,7 @@ type Options struct {
 type Metrics struct {
 	registry *prometheus.Registry
 	topics   *topicSeries
+	storage  storage
 	listed   []definition
 
 	requestSeconds     *prometheus.HistogramVec
@@ -68,6 +69,7 @@ func New(o Options) *Metrics {
 	}
 	m.applicationVersion = m.gauge("korvet_application_build", "Always 1.", "name", "version")
 	m.applicationVersion.WithLabelValues("korvet", o.Version).Set(1)
+	m.storage = newStorage(m)
 	m.topics = newTopicSeries(m, o.MaxTopics, o.Topics)
 	if o.Partitions != nil {
 		m.addPartitions(o)

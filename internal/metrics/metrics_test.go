@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"net/http/httptest"
@@ -62,6 +63,31 @@ func TestScrapeShowsWhatTheListenerTold(t *testing.T) {
 		`korvet_application_build{name="korvet",version="1.2.3"} 1`,
 		`process_resident_memory_bytes`,
 		`go_goroutines`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("missing %s", want)
+		}
+	}
+}
+
+func TestScrapeShowsWhatStorageTold(t *testing.T) {
+	m := New(full())
+	m.Appended(10, 1000, time.Millisecond, nil)
+	m.Appended(10, 1000, time.Millisecond, errors.New("away"))
+	m.Read("redis", 500, time.Millisecond, nil)
+	m.Fenced("taken")
+	m.Truncated(7)
+	got := scrape(t, m)
+	for _, want := range []string{
+		`korvet_storage_write_seconds_count{result="ok"} 1`,
+		`korvet_storage_write_seconds_count{result="error"} 1`,
+		`korvet_storage_write_messages_total 10`,
+		`korvet_storage_write_bytes_total 1000`,
+		`korvet_storage_read_seconds_count{result="ok",tier="redis"} 1`,
+		`korvet_storage_read_bytes_total{tier="redis"} 500`,
+		`korvet_storage_fences_total{result="taken"} 1`,
+		`korvet_storage_truncations_total 1`,
+		`korvet_storage_truncated_records_total 7`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("missing %s", want)

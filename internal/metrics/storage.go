@@ -1,0 +1,59 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// storage measures what the partitions do with Redis.
+type storage struct {
+	writeSeconds, readSeconds     *prometheus.HistogramVec
+	writeMessages, writeBytes     prometheus.Counter
+	readBytes, fences             *prometheus.CounterVec
+	truncations, truncatedRecords prometheus.Counter
+}
+
+func newStorage(m *Metrics) storage {
+	return storage{
+		writeSeconds:     m.histogram("korvet_storage_write_seconds", "Time of one batch in the log, from its queueing to its outcome; result is ok or error.", seconds, "result"),
+		writeMessages:    m.counter("korvet_storage_write_messages_total", "Records appended in Redis.").WithLabelValues(),
+		writeBytes:       m.counter("korvet_storage_write_bytes_total", "Bytes appended in Redis.").WithLabelValues(),
+		readSeconds:      m.histogram("korvet_storage_read_seconds", "Time of one read of a log; tier is cache or redis, result is ok or error.", seconds, "tier", "result"),
+		readBytes:        m.counter("korvet_storage_read_bytes_total", "Bytes of record batches read, by tier.", "tier"),
+		fences:           m.counter("korvet_storage_fences_total", "Takeovers of partitions, by outcome.", "result"),
+		truncations:      m.counter("korvet_storage_truncations_total", "Times that a log was found shorter than it had been: Redis lost its tail.").WithLabelValues(),
+		truncatedRecords: m.counter("korvet_storage_truncated_records_total", "Records that were lost so.").WithLabelValues(),
+	}
+}
+
+// Appended tells the outcome of one batch.
+func (m *Metrics) Appended(records, bytes int, took time.Duration, err error) {
+	observe(m.storage.writeSeconds.WithLabelValues(result(err)), took)
+	if err == nil {
+		m.storage.writeMessages.Add(float64(records))
+		m.storage.writeBytes.Add(float64(bytes))
+	}
+}
+
+// Read tells the outcome of one read.
+func (m *Metrics) Read(tier string, bytes int, took time.Duration, err error) {
+	observe(m.storage.readSeconds.WithLabelValues(tier, result(err)), took)
+	m.storage.readBytes.WithLabelValues(tier).Add(float64(bytes))
+}
+
+// Fenced counts a takeover.
+func (m *Metrics) Fenced(result string) { m.storage.fences.WithLabelValues(result).Inc() }
+
+// Truncated counts a log that lost records.
+func (m *Metrics) Truncated(records int64) {
+	m.storage.truncations.Inc()
+	m.storage.truncatedRecords.Add(float64(records))
+}
+
+func result(err error) string {
+	if err != nil {
+		return "error"
+	}
+	return "ok"
+}

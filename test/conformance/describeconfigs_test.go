@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -95,7 +97,7 @@ func describedSynonyms(c *conn, t topic) string {
 func describedUnknown(c *conn) string { return c.setting(c.newTopic(), "no.such.setting") }
 
 func describedAll(c *conn) string {
-	return missing(c, topicResource, c.newTopic().name, topicSettings)
+	return missing(c, topicResource, c.newTopic().name, slices.Collect(maps.Keys(topicDefaults)))
 }
 
 // describedBroker looks for settings that tools read. Kafka's names are used by korvet, too.
@@ -142,17 +144,4 @@ func describedDocumentation(include bool) func(*conn) string {
 		}
 		return text(d)
 	}
-}
-
-// topicSettings are the names of Apache Kafka 4.4's topic settings.
-var topicSettings = []string{
-	"cleanup.policy", "compression.gzip.level", "compression.lz4.level", "compression.type", "compression.zstd.level",
-	"delete.retention.ms", "errors.deadletterqueue.group.enable", "file.delete.delay.ms", "flush.messages", "flush.ms",
-	"follower.replication.throttled.replicas", "index.interval.bytes", "leader.replication.throttled.replicas",
-	"local.retention.bytes", "local.retention.ms", "max.compaction.lag.ms", "max.decompressed.message.bytes",
-	"max.message.bytes", "message.timestamp.after.max.ms", "message.timestamp.before.max.ms", "message.timestamp.type",
-	"min.cleanable.dirty.ratio", "min.compaction.lag.ms", "min.insync.replicas", "preallocate", "remote.copy.lag.bytes",
-	"remote.copy.lag.ms", "remote.log.copy.disable", "remote.log.delete.on.disable", "remote.storage.enable",
-	"retention.bytes", "retention.ms", "segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms",
-	"unclean.leader.election.enable",
 }

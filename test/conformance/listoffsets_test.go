@@ -19,6 +19,8 @@ const (
 func listOffsetsRows() []row {
 	rows := []row{
 		{name: "-5 (v11), no remote storage", do: listed(11, latestTiered), want: "OK -1 at -1 epoch -1"},
+		{name: "-5 in v9, no remote storage", do: listed(9, latestTiered), want: "OK -1 at -1 epoch -1"},
+		{name: "-5 in v8", do: listed(8, latestTiered), want: "UNSUPPORTED_VERSION -1 at -1 epoch -1"},
 		{name: "-6 (v11), no remote storage", do: listed(11, -6), want: "OK -1 at -1 epoch -1"},
 		{name: "-7", do: listed(9, -7), want: "UNSUPPORTED_VERSION -1 at -1 epoch -1"},
 		{name: "-3 in v6", do: listed(6, maxTimestamp), want: "UNSUPPORTED_VERSION -1 at -1 epoch -1"},

@@ -36,7 +36,10 @@ func TestFramesThatPromiseTooMuchCostNoMemory(t *testing.T) {
 		for _, frame := range frames {
 			c := dial(t, to)
 			c.writeHex(frame)
-			if frame != unfinished && !c.closed() {
+			if frame == unfinished {
+				continue // stays open until the test ends
+			}
+			if !c.closed() {
 				t.Fatalf("connection not closed after %s", frame)
 			}
 			c.nc.Close()
@@ -52,5 +55,29 @@ func TestFramesThatPromiseTooMuchCostNoMemory(t *testing.T) {
 	}
 	if grown := residentBytes(t, to.own.Pid()) - before; grown > 16<<20 {
 		t.Errorf("resident memory grew by %d MiB", grown>>20)
+	}
+}
+
+// TestDecompressionBombsCostNoMemory sends small batches that decompress to 256 MiB.
+func TestDecompressionBombsCostNoMemory(t *testing.T) {
+	to := startOwn(t)
+	c := dial(t, to)
+	topic := c.newTopic()
+	c.must(topic, values("v"))
+	bomb := strings.Repeat("x", 256<<20)
+	before := residentBytes(t, to.own.Pid())
+	for _, codec := range []int16{codecGzip, codecLz4, codecZstd} {
+		req := produceTo(9, topic, -1, values(bomb).codec(codec).bytes())
+		for range 5 {
+			if got := c.produced(req); got != "MESSAGE_TOO_LARGE" {
+				t.Fatalf("codec %d: %s", codec, got)
+			}
+		}
+	}
+	if grown := residentBytes(t, to.own.Pid()) - before; grown > 64<<20 {
+		t.Errorf("resident memory grew by %d MiB", grown>>20)
+	}
+	if end := c.end(topic); end != 1 {
+		t.Errorf("log end %d, want 1", end)
 	}
 }

@@ -20,6 +20,7 @@ func TestBrokerKilledAtRandomMoments(t *testing.T) {
 func TestBrokerKilledWithMetadataAndMessagesInTwoRedisServers(t *testing.T) {
 	messages := redistest.Start(t, always...)
 	w := newWorld(t, harness.Options{Args: []string{"--korvet.storage.local.redis.uri=" + messages.URI()}})
+	w.messages = messages
 	w.keepRedisLog("messages", messages)
 	w.start(nil)
 	killBroker(w)

@@ -44,6 +44,7 @@ func (r *replicated) fail() {
 	r.replica.Do("REPLICAOF", "NO", "ONE")
 	r.address.SetUpstream(r.replica.Addr())
 	r.master, r.replica = r.replica, r.master
+	r.redis, r.messages = r.master, r.master
 	r.replica.Restart()
 	r.replica.Do("REPLICAOF", "127.0.0.1", strconv.Itoa(r.master.Port))
 	redistest.Eventually(r.t, "the old master to follow the new one", func() bool {

@@ -50,6 +50,8 @@ type world struct {
 	redis  *redistest.Server
 	load   *load.Load
 	faults int // provoked so far
+
+	messages *redistest.Server // holds the records: redis, unless a test says otherwise
 }
 
 // newWorld starts a broker on o.Redis or, if that is nil, on a Redis of its own with AOF always.
@@ -60,7 +62,7 @@ func newWorld(t *testing.T, o harness.Options) *world {
 		o.Redis = redistest.Start(t, always...)
 	}
 	o.Own = true
-	w := &world{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 0)), redis: o.Redis, broker: harness.Start(t, o)}
+	w := &world{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 0)), redis: o.Redis, messages: o.Redis, broker: harness.Start(t, o)}
 	w.keepRedisLog("redis", o.Redis)
 	w.keepLog("korvet", w.broker.Logs)
 	return w
@@ -164,7 +166,7 @@ func (w *world) moment() {
 func (w *world) pass(most time.Duration) { time.Sleep(time.Duration(w.rnd.Int64N(int64(most)))) }
 
 // verdict ends the load and fails the test for every promise that was not kept. The log is read again after a restart of
-// the broker, so from Redis alone, and has to be the same.
+// the broker, and from Redis itself, and has to be the same.
 func (w *world) verdict() *checker.Report {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -183,6 +185,7 @@ func (w *world) verdict() *checker.Report {
 	}
 	for p, entries := range again {
 		res.Run.Views = append(res.Run.Views, checker.View{Consumer: "reader after restart", Partition: p, Complete: true, Entries: entries})
+		res.Run.Views = append(res.Run.Views, stored(w.t, w.messages, "load", p))
 	}
 	report := checker.Check(res.Run)
 	w.t.Logf("%d faults: %s", w.faults, report)

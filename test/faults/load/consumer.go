@@ -63,7 +63,7 @@ func (c *Consumer) run(ctx context.Context) {
 		fetches.EachError(func(_ string, p int32, err error) { c.failed(p, err) })
 		fetches.EachRecord(func(r *kgo.Record) {
 			v := c.views[r.Partition]
-			v.Entries = append(v.Entries, entry(r))
+			v.Entries = append(v.Entries, Entry(r))
 		})
 		c.cond.Broadcast()
 		c.mu.Unlock()

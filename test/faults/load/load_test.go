@@ -15,7 +15,7 @@ func TestARecordIsRecognisedWhenItIsRead(t *testing.T) {
 	for seq := range int64(2000) {
 		id := checker.ID{Producer: 3, Seq: seq}
 		r := newRecord(id, time.UnixMilli(1_700_000_000_000+seq), rnd)
-		if got := entry(r); got.ID != id || got.Digest != digest(r) {
+		if got := Entry(r); got.ID != id || got.Digest != digest(r) {
 			t.Fatalf("record %v is read as %v", id, got)
 		}
 	}
@@ -25,7 +25,7 @@ func TestARecordWhoseBytesChangedIsNotRecognised(t *testing.T) {
 	r := &kgo.Record{Value: identity(checker.ID{Producer: 3, Seq: 4}, bytes.Repeat([]byte("x"), 50))}
 	for i := range r.Value {
 		r.Value[i] ^= 0x20
-		if got := entry(r); got.ID == (checker.ID{Producer: 3, Seq: 4}) {
+		if got := Entry(r); got.ID == (checker.ID{Producer: 3, Seq: 4}) {
 			t.Errorf("with byte %d changed it is still read as %v", i, got)
 		}
 		r.Value[i] ^= 0x20

@@ -62,8 +62,8 @@ func identity(id checker.ID, filler []byte) []byte {
 	return append(head, filler...)
 }
 
-// entry is what is noted of a record that was read.
-func entry(r *kgo.Record) checker.Entry {
+// Entry is what is noted of a record that was read.
+func Entry(r *kgo.Record) checker.Entry {
 	carrier := r.Value
 	if carrier == nil {
 		carrier = r.Key

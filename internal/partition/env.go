@@ -73,10 +73,10 @@ type env struct {
 	log      *slog.Logger
 	budget   *budget
 
-	now      func() time.Duration // monotonic
-	redisNow func() uint64        // nil: Redis's own clock; set by the simulator
-	token    func() string        // random, never the same twice
-	gone     func(owner string) bool
+	now       func() time.Duration // monotonic
+	redisTime uint64               // 0: Redis's own
+	token     func() string        // random, never the same twice
+	gone      func(owner string) bool
 	// minReplicas is a topic's min.insync.replicas.
 	minReplicas func(Ref) int
 	busy        func(*Partition) // tells the sweeper that a partition has something to wait for

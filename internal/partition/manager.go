@@ -22,6 +22,16 @@ type Dependencies struct {
 	Gone func(owner string) bool
 	// MinReplicas is a topic's min.insync.replicas.
 	MinReplicas func(Ref) int
+	// Clock replaces time and chance in a simulation; nil is the real thing.
+	Clock *Clock
+}
+
+// Clock is what a simulation has instead of time and chance. With one, nothing happens by itself: the simulation calls
+// Manager.Tick.
+type Clock struct {
+	Now       func() time.Duration // this broker's monotonic clock
+	RedisTime uint64               // what fences are told as Redis's time, in ms
+	Token     func() string        // never the same twice
 }
 
 // Manager holds a broker's partitions. It is safe for concurrent use.
@@ -55,10 +65,17 @@ func NewManager(s Settings, d Dependencies) *Manager {
 		minReplicas: d.MinReplicas, budget: &budget{max: s.TailCacheBytes},
 		now: func() time.Duration { return time.Since(start) }, token: rand.Text, busy: m.busy,
 	}
+	if c := d.Clock; c != nil {
+		m.env.now, m.env.redisTime, m.env.token = c.Now, c.RedisTime, c.Token
+	}
 	if m.env.minReplicas == nil {
 		m.env.minReplicas = func(Ref) int { return 1 }
 	}
-	go m.sweep()
+	if d.Clock == nil {
+		go m.sweep()
+	} else {
+		close(m.done)
+	}
 	return m
 }
 
@@ -88,7 +105,7 @@ func (m *Manager) sweep() {
 			return
 		}
 		ticker.Reset(sweepEvery)
-		for m.tick() {
+		for m.Tick() {
 			select {
 			case <-ticker.C:
 			case <-m.stop:
@@ -99,8 +116,8 @@ func (m *Manager) sweep() {
 	}
 }
 
-// tick visits the active partitions and reports whether any is left.
-func (m *Manager) tick() bool {
+// Tick visits the partitions that wait for something and reports whether any still does.
+func (m *Manager) Tick() bool {
 	m.activity.Lock()
 	visit := make([]*Partition, 0, len(m.active))
 	for p := range m.active {

@@ -235,9 +235,6 @@ func (p *Partition) mayWrite(now time.Duration) bool {
 
 // redisNow is Redis's time, as the fence told it and the clock went on.
 func (p *Partition) redisNow(now time.Duration) uint64 {
-	if p.env.redisNow != nil {
-		return p.env.redisNow()
-	}
 	return p.term.redisNow + uint64(max(0, now-p.term.at)/time.Millisecond)
 }
 

@@ -21,13 +21,10 @@ func (p *Partition) fence(now time.Duration, fx *effects) {
 	p.phase, p.since, p.fenceConn = fencing, now, nil
 	q := redisstream.FenceRequest{
 		Owner: p.env.Owner, Token: p.env.token(), TopicID: p.topicID, LeaseMs: p.env.Lease.Milliseconds(),
-		Stamped: p.stamped, EndAtMin: redisstream.BeforeFirst, Force: p.env.gone,
+		Stamped: p.stamped, EndAtMin: redisstream.BeforeFirst, Force: p.env.gone, NowMs: p.env.redisTime,
 	}
 	if v := p.log0.view; v != nil {
 		q.EndAtMin = v.LeastEnd()
-	}
-	if p.env.redisNow != nil {
-		q.NowMs = p.env.redisNow()
 	}
 	fx.fence = &q
 }

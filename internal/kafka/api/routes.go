@@ -30,10 +30,20 @@ func newRoutes() routes {
 		{key: 0, min: 0, max: 13, name: "Produce", serve: (*API).produce},
 		{key: 1, min: 4, max: 18, name: "Fetch", serve: (*API).fetch},
 		{key: 2, min: 1, max: 11, name: "ListOffsets", serve: inline((*API).listOffsets)},
+		{key: 3, min: 0, max: 13, name: "Metadata", serve: inline((*API).metadata)},
 		{key: 18, min: 0, max: 5, name: "ApiVersions", serve: inline((*API).apiVersions)},
+		{key: 19, min: 0, max: 7, name: "CreateTopics", serve: inline((*API).createTopics)},
+		{key: 20, min: 0, max: 6, name: "DeleteTopics", serve: inline((*API).deleteTopics)},
 		{key: 21, min: 0, max: 2, name: "DeleteRecords", serve: inline((*API).deleteRecords)},
 		{key: 22, min: 0, max: 5, name: "InitProducerId", serve: inline((*API).initProducerID)},
 		{key: 23, min: 2, max: 4, name: "OffsetForLeaderEpoch", serve: inline((*API).offsetForLeaderEpoch)},
+		{key: 32, min: 0, max: 4, name: "DescribeConfigs", serve: inline((*API).describeConfigs)},
+		{key: 33, min: 0, max: 2, name: "AlterConfigs", serve: inline((*API).alterConfigs)},
+		{key: 35, min: 0, max: 5, name: "DescribeLogDirs", serve: inline((*API).describeLogDirs)},
+		{key: 37, min: 0, max: 3, name: "CreatePartitions", serve: inline((*API).createPartitions)},
+		{key: 44, min: 0, max: 1, name: "IncrementalAlterConfigs", serve: inline((*API).incrementalAlterConfigs)},
+		{key: 60, min: 0, max: 2, name: "DescribeCluster", serve: inline((*API).describeCluster)},
+		{key: 75, min: 0, max: 0, name: "DescribeTopicPartitions", serve: inline((*API).describeTopicPartitions)},
 	}
 	byKey := make(routes, len(table))
 	for i := range table {

@@ -36,5 +36,6 @@ func DefaultSettings() Settings {
 		FetchMaxBytes:             55 << 20,
 		MaxFetchSessions:          1000,
 		FetchSessionEvictAfter:    2 * time.Minute,
+		TopicSettings:             DefaultTopicSettings(),
 	}
 }

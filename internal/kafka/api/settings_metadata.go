@@ -19,6 +19,17 @@ type TopicSettings struct {
 	Broker []BrokerSetting
 }
 
+// DefaultTopicSettings returns the defaults.
+func DefaultTopicSettings() TopicSettings {
+	return TopicSettings{
+		AutoCreate:          true,
+		NumPartitions:       1,
+		MaxPartitions:       10_000,
+		MaxPartitionsTotal:  100_000,
+		MaxConfigValueBytes: 32_767, // old versions of the protocol have two bytes for a value's length
+	}
+}
+
 // BrokerSetting is one broker setting as DescribeConfigs shows it.
 type BrokerSetting struct {
 	Name      string // Kafka's name

@@ -36,7 +36,7 @@ func Convert(raw []byte, lim Limits) (*Batch, error) {
 	if len(raw) == 0 {
 		return nil, refuse(ErrInvalidRecord, "no messages")
 	}
-	if err := c.convertSet(raw, nil); err != nil {
+	if err := c.convertSet(raw, outermost); err != nil {
 		return nil, err
 	}
 	b, err := Parse(c.out.Finish(), lim)
@@ -63,8 +63,11 @@ type converter struct {
 	inner int   // bytes that were decompressed
 }
 
-// convertSet puts the messages of a set. wrapper is the compressed message they came in, nil for the outermost ones.
-func (c *converter) convertSet(set []byte, wrapper *message) error {
+// outermost stands for the magic of a compressed message where there is none around.
+const outermost = -1
+
+// convertSet puts the messages of a set. wrapper is the magic of the compressed message they came in.
+func (c *converter) convertSet(set []byte, wrapper int8) error {
 	for len(set) > 0 {
 		m, err := c.readMessage(set)
 		if err != nil {
@@ -72,9 +75,9 @@ func (c *converter) convertSet(set []byte, wrapper *message) error {
 		}
 		set = set[m.size:]
 		switch {
-		case wrapper != nil && m.codec != None:
+		case wrapper != outermost && m.codec != None:
 			err = invalidRecord(c.index(), "a compressed message is inside of a compressed one")
-		case wrapper != nil && m.magic != wrapper.magic:
+		case wrapper != outermost && m.magic != wrapper:
 			err = invalidRecord(c.index(), "its magic is not that of the compressed message it is in")
 		case m.codec != None:
 			err = c.unwrap(&m)
@@ -124,7 +127,7 @@ func (c *converter) unwrap(m *message) error {
 		return invalidRecord(c.index(), "a compressed message has none inside")
 	}
 	c.inner += len(set)
-	return c.convertSet(set, m)
+	return c.convertSet(set, m.magic)
 }
 
 // readMessage validates and reads the message that set begins with.

@@ -16,12 +16,11 @@ func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
 
 func readVarint32(b []byte, at int) (v int, next int) {
 	if uint(at) < uint(len(b)) && b[at] < 0x80 {
-		return int(unzigzag(uint64(b[at]))), at + 1
+		return int(b[at]>>1) ^ -int(b[at]&1), at + 1
 	}
-	return readLongVarint32(b, at)
-}
-
-func readLongVarint32(b []byte, at int) (v int, next int) {
+	if u, ok := readTwoBytes(b, at); ok {
+		return int(unzigzag(u)), at + 2
+	}
 	u, next := readUvarint(b, at, maxVarint32)
 	if u > 1<<32-1 {
 		return 0, -1
@@ -33,8 +32,19 @@ func readVarint64(b []byte, at int) (v int64, next int) {
 	if uint(at) < uint(len(b)) && b[at] < 0x80 {
 		return unzigzag(uint64(b[at])), at + 1
 	}
+	if u, ok := readTwoBytes(b, at); ok {
+		return unzigzag(u), at + 2
+	}
 	u, next := readUvarint(b, at, maxVarint64)
 	return unzigzag(u), next
+}
+
+// readTwoBytes reads a varint of exactly two bytes, as most lengths and deltas of a batch are.
+func readTwoBytes(b []byte, at int) (u uint64, ok bool) {
+	if at < 0 || at+1 >= len(b) || b[at] < 0x80 || b[at+1] >= 0x80 {
+		return 0, false
+	}
+	return uint64(b[at]&0x7f) | uint64(b[at+1])<<7, true
 }
 
 func readUvarint(b []byte, at, maxBytes int) (u uint64, next int) {

@@ -142,3 +142,43 @@ func TestReplicaFrozenUnderLoadLosesAndDoublesNothing(t *testing.T) {
 	}
 	r.verdict()
 }
+
+// A failover to a replica that had not received the tail loses it, as docs/durability.md says of acks without
+// min.insync.replicas. What is promised all the same: clients can tell. The epoch rises, offsets beyond the new end are
+// out of range, and no offset holds two records under one epoch.
+func TestFailoverThatLosesTheTailRaisesTheEpoch(t *testing.T) {
+	r := newReplicated(t)
+	r.topic("direct", nil)
+	write := func() error { _, err := r.probe().Produce("direct", "v", -1); return err }
+	eventually(t, "first write", write)
+	before, err := r.probe().Fetch("direct", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	redistest.Eventually(t, "the replica to have the record", func() bool {
+		m := r.replica.Do("XLEN", "korvet:storage:local:direct:0")
+		n, err := m.ToInt64()
+		return err == nil && n == 1
+	})
+	r.replica.Pause()
+	r.master.Do("CLIENT", "KILL", "TYPE", "replica")
+	for range 3 {
+		if err := write(); err != nil {
+			t.Fatalf("write that only the master has: %v", err)
+		}
+	}
+	r.master.Kill()
+	r.replica.Resume()
+	r.fail()
+	eventually(t, "write after the failover", write)
+	after, err := r.probe().Fetch("direct", 0)
+	if err != nil || after.HighWatermark != 2 || after.Next != 2 || after.LeaderEpoch <= before.LeaderEpoch {
+		t.Errorf("after the failover: %+v, %v; want a high watermark of 2 and an epoch above %d", after, err, before.LeaderEpoch)
+	}
+	if _, err := r.probe().Fetch("direct", 4); !errors.Is(err, kerr.OffsetOutOfRange) {
+		t.Errorf("fetch at the old end: %v, want OFFSET_OUT_OF_RANGE", err)
+	}
+	if epoch, end, err := r.probe().EndOfEpoch("direct", before.LeaderEpoch); err != nil || epoch != before.LeaderEpoch || end != 1 {
+		t.Errorf("epoch %d ends at %d (as epoch %d), %v; want 1", before.LeaderEpoch, end, epoch, err)
+	}
+}

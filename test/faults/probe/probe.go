@@ -124,6 +124,25 @@ func (b Broker) Fetch(topic string, offset int64) (Answer, error) {
 	return a, kerr.ErrorForCode(got.ErrorCode)
 }
 
+// EndOfEpoch asks where a leader epoch of partition 0 ended (KIP-320). It returns the largest epoch not above it that
+// has records, and the offset after that epoch's last one.
+func (b Broker) EndOfEpoch(topic string, epoch int32) (int32, int64, error) {
+	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
+	req.Version = 3
+	req.ReplicaID = -1
+	p := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
+	p.CurrentLeaderEpoch, p.LeaderEpoch = -1, epoch
+	t := kmsg.NewOffsetForLeaderEpochRequestTopic()
+	t.Topic, t.Partitions = topic, append(t.Partitions, p)
+	req.Topics = append(req.Topics, t)
+	resp, err := ask(b, req)
+	if err != nil {
+		return -1, -1, err
+	}
+	got := resp.(*kmsg.OffsetForLeaderEpochResponse).Topics[0].Partitions[0]
+	return got.LeaderEpoch, got.EndOffset, kerr.ErrorForCode(got.ErrorCode)
+}
+
 // batch encodes a record batch of one record.
 func batch(value string, producer int64, epoch int16, sequence int32) []byte {
 	now := time.Now().UnixMilli()

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -17,9 +19,35 @@ type sweep struct {
 
 // TestEveryAdvertisedVersionIsAnswered asks every API in every version that ApiVersions tells.
 func TestEveryAdvertisedVersionIsAnswered(t *testing.T) {
-	to := start(t)
-	keys := ask[*kmsg.ApiVersionsResponse](dial(t, to), apiVersions(3)).ApiKeys
-	for _, k := range keys {
+	eachVersion(t, start(t), func(c *conn, key kmsg.Key, v int16, s sweep) { s.run(c, key, v) })
+}
+
+// TestTruncatedRequestsCloseTheConnection cuts requests of every API and version short, with a frame length that fits.
+func TestTruncatedRequestsCloseTheConnection(t *testing.T) {
+	eachVersion(t, start(t), func(c *conn, key kmsg.Key, v int16, s sweep) {
+		req := s.good(c, v, topic{name: newName()})
+		req.SetVersion(v)
+		whole, _ := c.frame(req)
+		header := len(whole) - len(req.AppendTo(nil))
+		for _, size := range []int{len(whole) - 1, (header + len(whole)) / 2} {
+			if size < header || key == kmsg.ApiVersions {
+				continue // nothing to cut; an ApiVersions request that cannot be read is answered, see KIP-511
+			}
+			cut := bytes.Clone(whole[:size])
+			binary.BigEndian.PutUint32(cut, uint32(size-4))
+			other := c.another()
+			other.write(cut)
+			if !other.closed() {
+				c.t.Errorf("%d of %d bytes: not closed", size, len(whole))
+			}
+		}
+	})
+}
+
+// eachVersion runs a test for every API and version that the broker tells and that this package can ask.
+func eachVersion(t *testing.T, to *target, test func(c *conn, key kmsg.Key, v int16, s sweep)) {
+	t.Helper()
+	for _, k := range ask[*kmsg.ApiVersionsResponse](dial(t, to), apiVersions(3)).ApiKeys {
 		s, known := sweeps[kmsg.Key(k.ApiKey)]
 		if !known {
 			if to.korvet {
@@ -30,11 +58,10 @@ func TestEveryAdvertisedVersionIsAnswered(t *testing.T) {
 		for v := k.MinVersion; v <= k.MaxVersion; v++ {
 			t.Run(fmt.Sprintf("%s v%d", kmsg.NameForKey(k.ApiKey), v), func(t *testing.T) {
 				t.Parallel()
-				c := dial(t, to)
 				if newest := kmsg.RequestForKey(k.ApiKey).MaxVersion(); v > newest {
 					t.Fatalf("this test knows versions up to %d", newest)
 				}
-				s.run(c, kmsg.Key(k.ApiKey), v)
+				test(dial(t, to), kmsg.Key(k.ApiKey), v, s)
 			})
 		}
 	}

@@ -13,7 +13,11 @@ func (s *Store) Delete(ctx context.Context, t *Topic) error {
 	if err := s.ready(); err != nil {
 		return fmt.Errorf("delete topic %s: %w", t.Name, err)
 	}
-	if err := s.CommitDeletion(ctx, t); err != nil {
+	_, removed, err := s.commitDeletion(ctx, t)
+	if err == nil && !removed {
+		err = ErrUnknownTopic
+	}
+	if err != nil {
 		return fmt.Errorf("delete topic %s: %w", t.Name, err)
 	}
 	select {
@@ -23,34 +27,59 @@ func (s *Store) Delete(ctx context.Context, t *Topic) error {
 	return nil
 }
 
-// CommitDeletion writes a topic to the list of deletions and then takes it off the topics: two keys of two slots, so a
-// worker repeats both for every entry of the list that it finds. ErrUnknownTopic when it was off the topics before.
-func (s *Store) CommitDeletion(ctx context.Context, t *Topic) error {
+// CommitDeletion makes sure that a listed life of a topic is off the topics, and returns it with all the partitions that
+// it ever had. ErrUnavailable.
+func (s *Store) CommitDeletion(ctx context.Context, t *Topic) (*Topic, error) {
+	final, _, err := s.commitDeletion(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("commit deletion of topic %s: %w", t.Name, err)
+	}
+	return final, nil
+}
+
+// commitDeletion writes a topic to the list of deletions and then takes it off the topics: two keys of two slots, so
+// whoever finds it on the list repeats both. Once it is off the topics its entry on the list does not change any more.
+// removed tells that it was this call that took it off.
+func (s *Store) commitDeletion(ctx context.Context, t *Topic) (final *Topic, removed bool, err error) {
 	for {
-		encoded, revision, err := s.encode(t)
-		if err != nil {
-			return err
+		if t, err = s.list(ctx, t); err != nil {
+			return nil, false, err
 		}
-		if _, err := s.do(ctx, s.redis.B().Hset().Key(s.deletingKey()).FieldValue().FieldValue(t.ID.String(), encoded).Build()); err != nil {
-			return fmt.Errorf("list deletion: %w", err)
+		revision, err := s.newRevision()
+		if err != nil {
+			return nil, false, err
 		}
 		answer, err := s.run(ctx, s.scripts.topicRemove, s.topicsKey(), t.Name, t.ID.String(), strconv.FormatInt(t.Version, 10), revision)
 		if err != nil {
-			return fmt.Errorf("remove topic: %w", err)
+			return nil, false, err
 		}
 		switch text(answer, 0) {
 		case "OK":
 			s.removed(t, text(answer, 1), revision)
-			return nil
+			return t, true, nil
 		case "CONFLICT": // it was altered meanwhile: the list must name all its partitions
 			if t, err = s.decode(t.Name, text(answer, 1)); err != nil {
-				return err
+				return nil, false, err
 			}
-		default:
+		default: // somebody else took it off, maybe in a newer version than the one listed above
 			s.Forget(t)
-			return ErrUnknownTopic
+			t, err = s.list(ctx, t)
+			return t, false, err
 		}
 	}
+}
+
+// list writes a topic to the list of deletions unless a newer version is there, and returns the one that is.
+func (s *Store) list(ctx context.Context, t *Topic) (*Topic, error) {
+	encoded, err := encode(t)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.run(ctx, s.scripts.deletionList, s.deletingKey(), t.ID.String(), strconv.FormatInt(t.Version, 10), encoded)
+	if err != nil {
+		return nil, err
+	}
+	return s.decode(t.Name, text(answer, 0))
 }
 
 // removed takes this life of a topic out of memory.

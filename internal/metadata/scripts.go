@@ -21,6 +21,9 @@ var topicAlterLua string
 //go:embed scripts/topic_remove.lua
 var topicRemoveLua string
 
+//go:embed scripts/deletion_list.lua
+var deletionListLua string
+
 //go:embed scripts/node_look.lua
 var nodeLookLua string
 
@@ -33,7 +36,7 @@ var nodeLeaveLua string
 // scripts are run by their SHA and sent whole when Redis does not know them. Each has one key, so that all its keys are
 // in one slot.
 type scripts struct {
-	layout, topicLook, topicCreate, topicAlter, topicRemove, nodeLook, nodeHeartbeat, nodeLeave *rueidis.Lua
+	layout, topicLook, topicCreate, topicAlter, topicRemove, deletionList, nodeLook, nodeHeartbeat, nodeLeave *rueidis.Lua
 }
 
 func newScripts() scripts {
@@ -43,6 +46,7 @@ func newScripts() scripts {
 		topicCreate:   rueidis.NewLuaScript(topicCreateLua),
 		topicAlter:    rueidis.NewLuaScript(topicAlterLua),
 		topicRemove:   rueidis.NewLuaScript(topicRemoveLua),
+		deletionList:  rueidis.NewLuaScript(deletionListLua),
 		nodeLook:      rueidis.NewLuaScript(nodeLookLua),
 		nodeHeartbeat: rueidis.NewLuaScript(nodeHeartbeatLua),
 		nodeLeave:     rueidis.NewLuaScript(nodeLeaveLua),

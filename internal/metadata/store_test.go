@@ -294,3 +294,24 @@ func TestEntriesThatAreNoTopicsAreLeftOut(t *testing.T) {
 		t.Errorf("topic :rev: %v, want ErrUnknownTopic", err)
 	}
 }
+
+func TestListOfDeletionsKeepsTheNewestVersion(t *testing.T) {
+	redis := redistest.Start(t)
+	s := open(t, redis, options(t, 1))
+	v1 := create(t, s, "t")
+	v2, err := s.Alter(t.Context(), v1, 9, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), v2); err != nil {
+		t.Fatal(err)
+	}
+	// A worker that read the list before it knew of the change goes on with what it has.
+	final, err := s.CommitDeletion(t.Context(), v1)
+	if err != nil || final.Partitions != 9 {
+		t.Errorf("deletion goes on with %+v, %v, want 9 partitions", final, err)
+	}
+	if list, err := s.Deletions(t.Context()); err != nil || len(list) != 1 || list[0].Partitions != 9 {
+		t.Errorf("deletions %+v, %v, want one of 9 partitions", list, err)
+	}
+}

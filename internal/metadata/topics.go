@@ -38,7 +38,7 @@ func (s *Store) create(ctx context.Context, name string, partitions int32, confi
 			return nil, err
 		}
 		t := &Topic{Name: name, ID: id, Partitions: partitions, Configs: configs, Version: 1, CreatedMs: now}
-		encoded, revision, err := s.encode(t)
+		encoded, revision, err := s.encodeChange(t)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (s *Store) alter(ctx context.Context, t *Topic, partitions int32, configs m
 	}
 	next := *t
 	next.Partitions, next.Configs, next.Version = partitions, configs, t.Version+1
-	encoded, revision, err := s.encode(&next)
+	encoded, revision, err := s.encodeChange(&next)
 	if err != nil {
 		return nil, err
 	}
@@ -125,17 +125,30 @@ func (s *Store) alter(ctx context.Context, t *Topic, partitions int32, configs m
 	}
 }
 
-// encode returns a topic's JSON and a new revision of korvet:topics.
-func (s *Store) encode(t *Topic) (encoded, revision string, err error) {
+// encodeChange returns a topic's JSON and a new revision of korvet:topics.
+func (s *Store) encodeChange(t *Topic) (encoded, revision string, err error) {
+	if encoded, err = encode(t); err != nil {
+		return "", "", err
+	}
+	revision, err = s.newRevision()
+	return encoded, revision, err
+}
+
+func encode(t *Topic) (string, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
-		return "", "", fmt.Errorf("encode topic: %w", err)
+		return "", fmt.Errorf("encode topic: %w", err)
 	}
+	return string(b), nil
+}
+
+// newRevision makes a random name for the state of korvet:topics after a change: a counter would repeat after a failover.
+func (s *Store) newRevision() (string, error) {
 	r, err := uuid.NewRandomFromReader(s.opt.Random)
 	if err != nil {
-		return "", "", fmt.Errorf("make revision: %w", err)
+		return "", fmt.Errorf("make revision: %w", err)
 	}
-	return string(b), r.String(), nil
+	return r.String(), nil
 }
 
 // changed takes a topic as Redis has it into memory and returns it. When nothing else changed since the snapshot, the

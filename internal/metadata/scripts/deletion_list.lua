@@ -1,0 +1,8 @@
+-- Lists a topic for the worker. A newer version of the topic, which may have more partitions, is never replaced by an
+-- older one. KEYS: korvet:topics:deleting
+-- ARGV: 1 topic id  2 version  3 JSON
+-- Returns the JSON that is listed now.
+local cur = redis.call('HGET', KEYS[1], ARGV[1])
+if cur and cjson.decode(cur).version >= tonumber(ARGV[2]) then return {cur} end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return {ARGV[3]}

@@ -1,0 +1,62 @@
+// Package worker does the background work: it finishes the deletion of topics.
+//
+// Every broker may run one: each step can be repeated, also by several at a time.
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/partition"
+)
+
+// Deletions is the list of topics that were deleted and of which something may be left. All methods are safe for
+// concurrent use.
+type Deletions interface {
+	// Deletions lists them. With an error the list holds what could be read.
+	Deletions(ctx context.Context) ([]*metadata.Topic, error)
+	// CommitDeletion makes sure that this life of the topic is off the topics, and returns it with all its partitions.
+	CommitDeletion(ctx context.Context, t *metadata.Topic) (*metadata.Topic, error)
+	// DeletionDone takes a topic off the list. It may be off already.
+	DeletionDone(ctx context.Context, t *metadata.Topic) error
+	// Deleted receives when a topic was added to the list.
+	Deleted() <-chan struct{}
+}
+
+// Partitions removes partitions' data.
+type Partitions interface {
+	// DeletePartition removes everything of one partition of one life of a topic. Removing what is gone, or what
+	// another life of the name has replaced, succeeds.
+	DeletePartition(ctx context.Context, p partition.Ref) error
+}
+
+// Worker finishes deletions. It logs what fails and tries it again at the next tick.
+type Worker struct {
+	deletions  Deletions
+	partitions Partitions
+	log        *slog.Logger
+}
+
+// New makes a worker.
+func New(d Deletions, p Partitions, log *slog.Logger) *Worker {
+	return &Worker{deletions: d, partitions: p, log: log}
+}
+
+// Run works until ctx ends: at once, when a topic is deleted, and at every tick.
+func (w *Worker) Run(ctx context.Context, tick time.Duration) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		if err := w.FinishDeletions(ctx); err != nil && ctx.Err() == nil {
+			w.log.Warn("deletions are not finished: trying again at the next tick", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.deletions.Deleted():
+		case <-ticker.C:
+		}
+	}
+}

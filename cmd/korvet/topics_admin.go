@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -185,10 +186,26 @@ func firstError(errs ...error) error {
 	return errs[i]
 }
 
-// topicError says in one line what went wrong: the broker's own words where it has some.
-func topicError(verb, topic string, err error, message string) error {
-	if message != "" {
-		return fmt.Errorf("%s topic %s: %s (%w)", verb, topic, message, err)
+// brokerError is what a broker answered: its own words where it has some, else Kafka's, and the name of the code.
+type brokerError struct {
+	doing, message string
+	err            error
+}
+
+func (e *brokerError) Error() string {
+	text := e.message
+	var code *kerr.Error
+	if !errors.As(e.err, &code) {
+		return e.doing + ": " + e.err.Error()
 	}
-	return fmt.Errorf("%s topic %s: %w", verb, topic, err)
+	if text == "" {
+		text = code.Description
+	}
+	return fmt.Sprintf("%s: %s (%s)", e.doing, strings.TrimSuffix(text, "."), code.Message)
+}
+
+func (e *brokerError) Unwrap() error { return e.err }
+
+func topicError(verb, topic string, err error, message string) error {
+	return &brokerError{doing: verb + " topic " + topic, message: message, err: err}
 }

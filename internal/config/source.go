@@ -12,6 +12,8 @@ import (
 type Sources struct {
 	// File is the path of a YAML file. Empty: DefaultFile if there is one.
 	File string
+	// NoFile reads none.
+	NoFile bool
 	// Env is the environment as os.Environ returns it.
 	Env []string
 	// Flags are --korvet.x.y=z flags as SplitFlags returns them.
@@ -38,7 +40,11 @@ func (s Sources) read() ([]entry, Problems, error) {
 	}
 	var entries []entry
 	var problems Problems
-	data, err := os.ReadFile(path)
+	var data []byte
+	var err error
+	if !s.NoFile {
+		data, err = os.ReadFile(path)
+	}
 	switch {
 	case err == nil:
 		entries, problems = parseFile(path, data)

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/korvet-io/korvet/internal/app"
+	"github.com/korvet-io/korvet/internal/config"
+)
+
+func newServer(e *env) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "server",
+		Short: "Run a broker",
+		Long: `Run a broker on the Redis that korvet.redis.uri names. When none is named it uses the one that answers on
+localhost:6379, else it runs a Redis of its own and says so.` + settingsHelp,
+		Args:        noArgs,
+		Annotations: settingsAnnotation,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, values, err := config.Load(config.Sources{File: file, Env: e.vars, Flags: e.settings})
+			if err != nil {
+				return err
+			}
+			log, err := app.NewLogger(c.Log, e.err)
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), app.Options{Config: c, Kafka: c.Kafka(values), Version: version(), Log: log, Out: e.err})
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "", "`file` of settings (YAML); else "+config.DefaultFile+" if there is one")
+	return cmd
+}
+
+// serve runs a broker until ctx ends, which is no error, or until it cannot go on.
+func serve(ctx context.Context, o app.Options) error {
+	broker, err := app.Start(ctx, o)
+	if err != nil {
+		return unlessStopped(ctx, err)
+	}
+	defer broker.Stop()
+	select {
+	case <-ctx.Done():
+		o.Log.Info("stopping")
+		return nil
+	case err := <-broker.Failed():
+		return err
+	}
+}
+
+// unlessStopped drops the error of a start that was cut short on purpose.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

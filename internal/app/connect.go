@@ -1,0 +1,239 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/korvet-io/korvet/internal/kafka/api"
+	"github.com/korvet-io/korvet/internal/kafka/server"
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/metrics"
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/topicconfig"
+	"github.com/korvet-io/korvet/internal/worker"
+)
+
+// parts is what runs once Redis was reached.
+type parts struct {
+	redis    rueidis.Client // metadata
+	store    *metadata.Store
+	shard    *redisstream.Shard
+	replicas *redisstream.Replicas // nil: Redis is run without
+	logs     *partition.Manager
+	worker   *worker.Worker
+	server   *server.Server
+	owner    *ownerLock
+}
+
+// replicasWait is how long one WAIT for Redis's replicas lasts at most; producers with longer timeouts are served by the
+// next one.
+const replicasWait = 500 * time.Millisecond
+
+// errAway marks failures that end when Redis comes back.
+var errAway = errors.New("redis is away")
+
+func isAway(err error) bool {
+	if isPermanent(err) {
+		return false
+	}
+	return errors.Is(err, errAway) || errors.Is(err, metadata.ErrUnavailable)
+}
+
+// connect opens everything once. After an error nothing of it is left.
+func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
+	schema, problems := topicconfig.New(topicOptions(&b.cfg))
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	p = &parts{}
+	defer func() {
+		if err != nil {
+			p.abandon()
+		}
+	}()
+	if p.redis, err = b.metadataRedis(ctx); err != nil {
+		return nil, err
+	}
+	if p.store, err = metadata.Open(ctx, p.redis, b.metadataOptions(schema)); err != nil {
+		return nil, fmt.Errorf("open metadata: %w", err)
+	}
+	if err = b.checkMessages(ctx, p.store.ID()); err != nil {
+		return nil, err
+	}
+	options, err := streamOptions(b.cfg.Messages, b.cfg.Storage)
+	if err != nil {
+		return nil, err
+	}
+	b.openLogs(p, options)
+	p.worker = worker.New(p.store, p.logs, b.log.With(componentKey, "worker"))
+	handler := api.New(api.Deps{
+		Logs: p.logs, Topics: p.store, Cluster: p.store, Epochs: p.logs, Schema: schema,
+		Now: time.Now, Random: rand.Reader, Log: b.log.With(componentKey, "api"), Metrics: b.metrics,
+	}, b.apiSettings())
+	p.server = server.New(server.Options{
+		Handler: handler, Settings: serverSettings(&b.cfg.Broker), Log: b.log.With(componentKey, "server"), Metrics: b.metrics, Now: time.Now,
+	})
+	return p, nil
+}
+
+// openLogs opens the partitions' side. It asks Redis nothing yet.
+func (b *Broker) openLogs(p *parts, options redisstream.Options) {
+	self := p.store.Self()
+	owner := fmt.Sprintf("%d/%s", self.ID, self.BootID)
+	p.owner = b.lockOwner(p.store.ID(), self.ID, owner)
+	log := b.log.With(componentKey, "redisstream")
+	p.shard = redisstream.Open(options, log)
+	d := partition.Dependencies{
+		Shard:       p.shard,
+		Observer:    observer{b.metrics},
+		Log:         b.log.With(componentKey, "partition"),
+		Gone:        p.owner.isGone,
+		MinReplicas: func(ref partition.Ref) int { return minReplicas(p.store, ref) },
+	}
+	if b.cfg.Messages.Replicas > 0 {
+		p.replicas = redisstream.NewReplicas(options, b.cfg.Namespace+":storage:wait", replicasWait, log)
+		d.Replicas = p.replicas
+	}
+	p.logs = partition.NewManager(b.partitionSettings(owner), d)
+}
+
+// metadataRedis connects to the Redis of the metadata and checks that it keeps what it is given.
+func (b *Broker) metadataRedis(ctx context.Context) (rueidis.Client, error) {
+	client, err := metadataClient(b.cfg.Redis)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errAway, err)
+	}
+	if err := metadata.CheckServer(ctx, client, "metadata", b.log.With(componentKey, "metadata")); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return client, nil
+}
+
+// checkMessages checks a Redis that holds messages only, and claims its namespace for the cluster.
+func (b *Broker) checkMessages(ctx context.Context, cluster string) error {
+	mine, err := streamOptions(b.cfg.Messages, b.cfg.Storage)
+	if err != nil {
+		return err
+	}
+	metadataToo, err := streamOptions(b.cfg.Redis, b.cfg.Storage)
+	if err != nil {
+		return err
+	}
+	if mine.Address == metadataToo.Address && mine.DB == metadataToo.DB {
+		return nil
+	}
+	client, err := metadataClient(b.cfg.Messages)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errAway, err)
+	}
+	defer client.Close()
+	if err := metadata.CheckServer(ctx, client, "messages", b.log.With(componentKey, "metadata")); err != nil {
+		return err
+	}
+	return metadata.ClaimMessages(ctx, client, b.cfg.Namespace, cluster, "korvet "+b.opt.Version)
+}
+
+// lockOwner proves earlier brokers of this machine gone where it can. Without that their leases are waited for.
+func (b *Broker) lockOwner(cluster string, id int32, owner string) *ownerLock {
+	dir, err := lockDir()
+	if err == nil {
+		var l *ownerLock
+		if l, err = lockOwner(dir, cluster, id, owner); err == nil {
+			return l
+		}
+	}
+	b.log.Info("cannot tell whether an earlier broker of this id is gone: its leases are waited for", "reason", err)
+	return nil
+}
+
+// drain answers what is in flight and gives the partitions back.
+func (p *parts) drain(ctx context.Context, log *slog.Logger) {
+	if err := p.server.Shutdown(ctx); err != nil {
+		log.Warn("stopping: some requests were not answered in time", "error", err)
+	}
+	if err := p.logs.Close(ctx); err != nil {
+		log.Warn("stopping: some partitions were not given back; another broker waits for their leases", "error", err)
+	}
+	if err := p.store.Leave(ctx); err != nil {
+		log.Warn("stopping: other brokers were not told", "error", err)
+	}
+}
+
+// close gives up all connections, after drain.
+func (p *parts) close() {
+	if p.replicas != nil {
+		p.replicas.Close()
+	}
+	p.shard.Close()
+	p.redis.Close()
+	p.owner.release()
+}
+
+// abandon gives up what connect had opened before it failed.
+func (p *parts) abandon() {
+	if p.redis != nil {
+		p.redis.Close()
+	}
+	p.owner.release()
+}
+
+// minReplicas is a topic's min.insync.replicas, from memory.
+func minReplicas(store *metadata.Store, ref partition.Ref) int {
+	all := store.All()
+	i, found := slices.BinarySearchFunc(all, ref.Topic, func(t *metadata.Topic, name string) int { return cmp.Compare(t.Name, name) })
+	if !found || all[i].ID != ref.ID {
+		return 1
+	}
+	return all[i].Config.MinInsyncReplicas
+}
+
+// topicNames lists the topics that exist, for metrics.
+func (b *Broker) topicNames() []string {
+	p := b.current()
+	if p == nil {
+		return nil
+	}
+	var names []string
+	for _, t := range p.store.All() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// observer tells metrics what partitions do.
+type observer struct{ m *metrics.Metrics }
+
+func (o observer) AppendDone(records, bytes int, took time.Duration, err error) {
+	o.m.Appended(records, bytes, took, err)
+}
+
+func (o observer) ReadDone(tier string, bytes int, took time.Duration, err error) {
+	o.m.Read(tier, bytes, took, err)
+}
+
+func (o observer) Fenced(result string) { o.m.Fenced(result) }
+
+func (o observer) Truncated(_ partition.Ref, records int64) { o.m.Truncated(records) }
+
+// openPartitions lists what is known of the partitions, for metrics.
+func (b *Broker) openPartitions() []metrics.Partition {
+	p := b.current()
+	if p == nil {
+		return nil
+	}
+	var list []metrics.Partition
+	p.logs.Known(func(ref partition.Ref, ends partition.Bounds) {
+		list = append(list, metrics.Partition{Topic: ref.Topic, Partition: ref.Partition, LogStart: ends.LogStart, LogEnd: ends.LogEnd})
+	})
+	return list
+}

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"time"
+
+	"github.com/korvet-io/korvet/internal/config"
+	"github.com/korvet-io/korvet/internal/kafka/api"
+	"github.com/korvet-io/korvet/internal/kafka/server"
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/topicconfig"
+)
+
+// Limits that are no settings: they keep one request from costing the broker its memory.
+const (
+	maxPartitions       = 10_000
+	maxPartitionsTotal  = 200_000
+	maxConfigValueBytes = 32 << 10
+)
+
+func serverSettings(c *config.Broker) server.Settings {
+	s := server.DefaultSettings()
+	s.MaxRequestBytes = int(c.MaxRequestBytes)
+	s.MaxPendingBytes = int64(c.MaxPendingBytes)
+	s.ResumePendingBytes = int64(c.ResumePendingBytes)
+	s.MaxConnections = c.MaxConnections
+	s.MaxConnectionsPerIP = c.MaxConnectionsPerIP
+	s.IdleTimeout = c.ConnectionsMaxIdle
+	s.WriteTimeout = c.ResponseQueueTimeout
+	return s
+}
+
+func (b *Broker) apiSettings() api.Settings {
+	c := &b.cfg.Broker
+	s := api.DefaultSettings()
+	s.ProduceTimeout = c.ProduceTimeout
+	s.MaxBatchRecords = c.MaxBatchRecords
+	s.MaxBatchDecompressedBytes = int(c.MaxBatchDecompressedBytes)
+	s.FetchMaxBytes = int(c.FetchMaxBytes)
+	s.FetchMaxWait = c.FetchMaxWait
+	s.FetchPartitionMaxBytes = int(c.FetchPartitionMaxBytes)
+	s.MaxFetchSessions = c.FetchSessions
+	s.AutoCreate = c.AutoCreateTopics
+	s.NumPartitions = c.NumPartitions
+	s.MaxPartitions = maxPartitions
+	s.MaxPartitionsTotal = maxPartitionsTotal
+	s.MaxConfigValueBytes = maxConfigValueBytes
+	s.RedisReplicas = b.cfg.Messages.Replicas
+	s.Broker = brokerSettings(b.opt.Kafka)
+	return s
+}
+
+func (b *Broker) partitionSettings(owner string) partition.Settings {
+	c := &b.cfg.Broker
+	s := partition.DefaultSettings()
+	s.Namespace = b.cfg.Namespace
+	s.Owner = owner
+	s.Lease = c.LeaseDuration
+	s.ProduceTimeout = c.ProduceTimeout
+	s.RequestTimeout = min(b.cfg.Messages.Timeout, s.RequestTimeout)
+	s.TailCacheBytes = int64(c.TailCacheBytes)
+	s.RedisReplicas = b.cfg.Messages.Replicas
+	s.ProducerExpiry = c.ProducerIDExpiration
+	return s
+}
+
+func (b *Broker) metadataOptions(schema *topicconfig.Schema) metadata.Options {
+	c := &b.cfg.Broker
+	return metadata.Options{
+		Namespace: b.cfg.Namespace,
+		BrokerID:  c.ID,
+		Host:      c.AdvertisedHost,
+		Port:      int32(c.AdvertisedPort),
+		CreatedBy: "korvet " + b.opt.Version,
+		Timeout:   min(b.cfg.Redis.Timeout, max(c.StaleAfter, time.Second)), // a heartbeat that takes longer is worth nothing
+		Heartbeat: c.HeartbeatInterval,
+		Stale:     c.StaleAfter,
+		Schema:    schema,
+		Log:       b.log.With(componentKey, "metadata"),
+	}
+}
+
+func topicOptions(c *config.Config) topicconfig.Options {
+	var o topicconfig.Options
+	for _, p := range c.Topics {
+		o.Patterns = append(o.Patterns, topicconfig.Pattern{Name: p.Name, AutoCreate: p.AutoCreate, Partitions: p.Partitions})
+	}
+	return o
+}
+
+func brokerSettings(list []config.KafkaSetting) []api.BrokerSetting {
+	types := map[string]topicconfig.Type{"boolean": topicconfig.Boolean, "int": topicconfig.Int, "long": topicconfig.Long, "string": topicconfig.String}
+	var settings []api.BrokerSetting
+	for _, k := range list {
+		settings = append(settings, api.BrokerSetting{Name: k.Name, Type: types[k.Type], Value: k.Value, Set: k.Set, Doc: k.Doc})
+	}
+	return settings
+}

@@ -1,0 +1,192 @@
+// Package demo puts a stream of made-up shop events through a broker's Kafka port, reads it back, and shows what happens.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Topic is where the events go.
+const Topic = "events"
+
+const partitions = 3
+
+// Options are how the demo runs.
+type Options struct {
+	Places Places
+	Rate   float64 // records a second; 0: as fast as possible
+	// Records ends the demo when so many were acknowledged and read back; 0: it goes on.
+	Records int64
+	// Memory tells Redis's used memory in bytes.
+	Memory   func(context.Context) (int64, error)
+	Terminal *Terminal // nil: one plain line a second on Out
+	Out      io.Writer
+	Random   *rand.Rand
+	Now      func() time.Time
+}
+
+// run is a running demo.
+type run struct {
+	opt     Options
+	client  *kgo.Client // produces and consumes
+	admin   *kadm.Client
+	started time.Time
+
+	acked, read, failed atomic.Int64
+	latency             latencies
+	allAcked            chan struct{} // closed when Options.Records were acknowledged
+	allRead             chan struct{} // closed when as many were read
+
+	mu          sync.Mutex
+	lastEvent   string
+	lastProblem string
+}
+
+// Run produces, consumes and shows until ctx ends, which is no error, or Options.Records have passed. It returns the
+// number of records acknowledged.
+func Run(ctx context.Context, o Options) (int64, error) {
+	r := &run{opt: o, allAcked: make(chan struct{}), allRead: make(chan struct{})}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := r.connect(ctx); err != nil {
+		if ctx.Err() != nil {
+			return 0, nil
+		}
+		return 0, err
+	}
+	defer r.client.Close()
+	r.started = o.Now()
+	var running sync.WaitGroup
+	running.Go(func() { r.produce(ctx) })
+	running.Go(func() { r.consume(ctx) })
+	running.Go(func() { r.show(ctx) })
+	select {
+	case <-ctx.Done():
+	case <-r.allRead:
+	}
+	stop()
+	running.Wait()
+	return r.acked.Load(), nil
+}
+
+// connect creates the topic and opens a client that reads from its present end.
+func (r *run) connect(ctx context.Context) error {
+	seed := kgo.SeedBrokers(r.opt.Places.Kafka)
+	setup, err := kgo.NewClient(seed)
+	if err != nil {
+		return fmt.Errorf("connect to the broker: %w", err)
+	}
+	defer setup.Close()
+	admin := kadm.NewClient(setup)
+	if _, err := admin.CreateTopic(ctx, partitions, -1, nil, Topic); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+		return fmt.Errorf("create topic %s: %w", Topic, err)
+	}
+	ends, err := admin.ListEndOffsets(ctx, Topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("list offsets of topic %s: %w", Topic, err)
+	}
+	from := map[int32]kgo.Offset{}
+	ends.Each(func(o kadm.ListedOffset) { from[o.Partition] = kgo.NewOffset().At(o.Offset) })
+	r.client, err = kgo.NewClient(seed, kgo.ClientID("korvet-demo"), kgo.ProducerLinger(0),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{Topic: from}))
+	if err != nil {
+		return fmt.Errorf("connect to the broker: %w", err)
+	}
+	r.admin = kadm.NewClient(r.client)
+	return nil
+}
+
+// produce sends events at the rate that is asked for.
+func (r *run) produce(ctx context.Context) {
+	shop := NewShop(r.opt.Random)
+	began := r.opt.Now()
+	for sent := int64(0); ctx.Err() == nil && (r.opt.Records == 0 || sent < r.opt.Records); sent++ {
+		if !r.pace(ctx, began, sent) {
+			return
+		}
+		now := r.opt.Now()
+		e := shop.Next(now)
+		record := &kgo.Record{Topic: Topic, Key: []byte(e.Key), Value: e.Value, Timestamp: now}
+		for _, h := range e.Headers {
+			record.Headers = append(record.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+		}
+		// The context is not ctx: what was sent is acknowledged before the client closes or not at all.
+		r.client.Produce(context.WithoutCancel(ctx), record, func(_ *kgo.Record, err error) { r.acknowledged(now, e, err) })
+	}
+}
+
+// pace waits until the next record is due and reports whether there is to be one.
+func (r *run) pace(ctx context.Context, began time.Time, sent int64) bool {
+	if r.opt.Rate <= 0 {
+		return true
+	}
+	due := began.Add(time.Duration(float64(sent) / r.opt.Rate * float64(time.Second)))
+	wait := due.Sub(r.opt.Now())
+	if wait <= 0 {
+		return true
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(wait):
+		return true
+	}
+}
+
+func (r *run) acknowledged(sent time.Time, e Event, err error) {
+	if err != nil {
+		r.failed.Add(1)
+		r.problem(err)
+		return
+	}
+	r.latency.add(r.opt.Now().Sub(sent))
+	if r.acked.Add(1) == r.opt.Records {
+		close(r.allAcked)
+	}
+	r.mu.Lock()
+	r.lastEvent = e.Key + " " + string(e.Value)
+	r.mu.Unlock()
+}
+
+// consume counts what comes back.
+func (r *run) consume(ctx context.Context) {
+	done := false
+	for ctx.Err() == nil {
+		fetches := r.client.PollFetches(ctx)
+		fetches.EachError(func(_ string, _ int32, err error) {
+			if ctx.Err() == nil {
+				r.problem(err)
+			}
+		})
+		n := r.read.Add(int64(fetches.NumRecords()))
+		if r.opt.Records > 0 && n >= r.opt.Records && !done {
+			done = true
+			go func() { // the answer to the producer may still be on its way
+				select {
+				case <-r.allAcked:
+					close(r.allRead)
+				case <-ctx.Done():
+				}
+			}()
+		}
+	}
+}
+
+func (r *run) problem(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastProblem = err.Error()
+}

@@ -19,7 +19,7 @@ func TestTargetsAreJudgedOnlyWhereTheyWereMeasured(t *testing.T) {
 	if len(got) != 2 {
 		t.Fatalf("got %+v", got)
 	}
-	if got[0].Met || got[0].verdict() != "missed by 17 %" {
+	if got[0].Met || got[0].verdict() != "missed by 16.7 %" {
 		t.Errorf("half of the ceiling where 0.6 is wanted: %+v, %s", got[0], got[0].verdict())
 	}
 	if !got[1].Met || got[1].Measured != 20 {

@@ -55,9 +55,10 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 		return nil, errors.Join(problems...)
 	}
 	p = &parts{}
+	opened := p // an early return sets p to nil
 	defer func() {
 		if err != nil {
-			p.abandon()
+			opened.abandon()
 		}
 	}()
 	if p.redis, err = b.metadataRedis(ctx); err != nil {

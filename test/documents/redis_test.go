@@ -59,7 +59,8 @@ func TestTheRulesForUsersOfRedisHold(t *testing.T) {
 // Every command that Redis has seen, also inside scripts, is on the page.
 func TestThePageNamesEveryCommandThatKorvetUses(t *testing.T) {
 	redis := redistest.Start(t, "--appendonly", "yes")
-	b := harness.Start(t, harness.Options{Redis: redis, Own: true})
+	redis.Replica()
+	b := harness.Start(t, harness.Options{Redis: redis, Own: true, Args: []string{"--korvet.redis.replicas=1"}})
 	redis.Do("CONFIG", "RESETSTAT")
 	b.Restart()
 	exercise(t, b)
@@ -68,10 +69,15 @@ func TestThePageNamesEveryCommandThatKorvetUses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, expected := range []string{"cmdstat_xadd:", "cmdstat_wait:", "cmdstat_memory", "cmdstat_evalsha:"} {
+		if !strings.Contains(stats, expected) {
+			t.Errorf("the test made korvet use no %s", expected)
+		}
+	}
 	page := read(t, redisPage)
 	for _, found := range regexp.MustCompile(`cmdstat_([a-z]+)`).FindAllStringSubmatch(stats, -1) {
 		command := strings.ToUpper(found[1])
-		if slices.Contains([]string{"CONFIG", "COMMAND"}, command) { // this test's own, and redis-cli's
+		if slices.Contains([]string{"CONFIG", "COMMAND", "REPLCONF", "PSYNC"}, command) { // the test's own and the replica's
 			continue
 		}
 		if !regexp.MustCompile("`" + command + `[ \x60]`).MatchString(page) {
@@ -124,8 +130,11 @@ func exercise(t *testing.T, b *harness.Broker) {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	_, err = admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: "retention.ms", Value: kadm.StringPtr("1000000")}}, "orders")
+	_, err = admin.AlterTopicConfigs(ctx, []kadm.AlterConfig{{Name: "min.insync.replicas", Value: kadm.StringPtr("2")}}, "orders")
 	must("alter topic", err)
+	if err := client.ProduceSync(ctx, kgo.StringRecord("c")).FirstErr(); err != nil {
+		t.Fatalf("produce: %v", err)
+	}
 	_, err = admin.DeleteRecords(ctx, kadm.Offsets{"orders": {0: {Topic: "orders", At: 1}}})
 	must("delete records", err)
 	_, err = admin.ListOffsetsAfterMilli(ctx, 1, "orders")

@@ -38,7 +38,7 @@ func closingRows() []row {
 	for _, f := range []struct{ name, frame string }{
 		{"version too high (Metadata v99)", "0000000f 0003 0063 00000001 0001 63 00000000"},
 		{"version negative (Metadata v-1)", "0000000f 0003 ffff 00000001 0001 63 00000000"},
-		{"version too low (CreateTopics v1)", "00000014 0013 0001 00000001 0001 63 00000000 00000000 00"},
+		{"version too low (ListOffsets v0)", "00000013 0002 0000 00000001 0001 63 ffffffff 00000000"},
 		{"version too low (Fetch v0)", "0000001b 0001 0000 00000001 0001 63 ffffffff 00000000 00000000 00000000"},
 		{"unknown key 999", "0000000b 03e7 0000 00000001 0001 63"},
 		{"unknown key -1", "0000000b ffff 0000 00000001 0001 63"},

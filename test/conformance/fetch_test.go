@@ -60,7 +60,7 @@ func fetchRows() []row {
 		{name: "batch of 2 MB above all limits", do: fetchLarge, want: "OK [0-0]"},
 		{name: "max_bytes -1", do: at(0, small(-1, 1<<20)), want: "UNKNOWN_SERVER_ERROR", korvet: differs("INVALID_REQUEST", "Clear errors")},
 		{name: "isolation level 7", do: at(0, func(o *fetchOptions) { o.isolation = 7 }), want: "UNKNOWN_SERVER_ERROR", korvet: differs("INVALID_REQUEST", "Clear errors")},
-		{name: "zstd batch in v9", do: fetchZstd(9), want: "OK [0-0] codec 4"},
+		{name: "zstd batch in v9", do: fetchZstd(9), want: "OK [0-0] codec 4", korvet: differs("UNSUPPORTED_COMPRESSION_TYPE", "zstd for old consumers")},
 		{name: "zstd batch in v10", do: fetchZstd(10), want: "OK [0-0] codec 4"},
 		{name: "read committed", do: fetchCommitted, want: "OK [0-0], aborted transactions null false, last stable offset 1"},
 		{name: "high watermark and log start", do: fetchBounds, want: "high watermark 4, log start 1"},

@@ -25,6 +25,7 @@ func metadataRows() []row {
 		{name: "authorized operations asked, no authorizer", do: metadataOperations(true), want: "3576"},
 		{name: "authorized operations not asked", do: metadataOperations(false), want: "-2147483648"},
 		{name: "two partitions", do: metadataPartitions, want: "0 and 1, leader in replicas and in sync"},
+		{name: "leader epoch of a partition not used yet", do: metadataEpoch, want: "0", korvet: differs("-1", "Leader epochs")},
 		{name: "addresses can be dialled", do: metadataAddress, want: "alive"},
 		{name: "brokers are the same in DescribeCluster", do: metadataAgrees, want: "same"},
 		{name: "unknown topic with allow_auto_topic_creation, auto-creation off", do: metadataNoAutoCreate, want: "UNKNOWN_TOPIC_OR_PARTITION"},
@@ -105,11 +106,15 @@ func metadataPartitions(c *conn) string {
 	got := c.metadata(12, t.name).Topics[0].Partitions
 	slices.SortFunc(got, func(a, b kmsg.MetadataResponseTopicPartition) int { return int(a.Partition - b.Partition) })
 	for i, p := range got {
-		if int(p.Partition) != i || !slices.Contains(p.Replicas, p.Leader) || !slices.Contains(p.ISR, p.Leader) || p.LeaderEpoch < 0 {
+		if int(p.Partition) != i || !slices.Contains(p.Replicas, p.Leader) || !slices.Contains(p.ISR, p.Leader) {
 			return fmt.Sprintf("%+v", p)
 		}
 	}
 	return "0 and 1, leader in replicas and in sync"
+}
+
+func metadataEpoch(c *conn) string {
+	return fmt.Sprint(c.metadata(12, c.newTopic().name).Topics[0].Partitions[0].LeaderEpoch)
 }
 
 func metadataAddress(c *conn) string {

@@ -20,7 +20,7 @@ func produceOldRows() []row {
 	rows := []row{
 		{name: "v0, corrupt CRC", do: producedOld(0, flipped(message(0, 0, 0, k, v))), want: "closed", korvet: differs("CORRUPT_MESSAGE, end 0", "Produce v0 to v2")},
 		{name: "v2, corrupt CRC", do: producedOld(2, flipped(message(1, 0, 0, k, v))), want: "closed", korvet: differs("CORRUPT_MESSAGE, end 0", "Produce v0 to v2")},
-		{name: "v2, codec zstd", do: producedOld(2, wrapped(1, codecZstd)), want: "closed", korvet: differs("INVALID_RECORD, end 0", "Produce v0 to v2")},
+		{name: "v2, codec zstd", do: producedOld(2, wrapped(1, codecZstd)), want: "closed", korvet: differs("UNSUPPORTED_COMPRESSION_TYPE, end 0", "Produce v0 to v2")},
 		{name: "v2, nothing", do: producedOld(2, nil), want: "closed", korvet: differs("INVALID_RECORD, end 0", "Produce v0 to v2")},
 		{name: "v2, size beyond the set", do: producedOld(2, oversized(message(1, 0, 0, k, v))), want: "closed", korvet: differs("INVALID_RECORD, end 0", "Produce v0 to v2")},
 		{name: "v2, unknown topic", do: producedOldUnknown, want: "closed", korvet: differs("UNKNOWN_TOPIC_OR_PARTITION", "Produce v0 to v2")},

@@ -27,14 +27,14 @@ func produceRecordsRows() []row {
 		{name: "zeroes", do: producedBytes(make([]byte, 100)), want: "CORRUPT_MESSAGE, end 0"},
 		{name: "last byte missing", do: producedBytes(chopped(values("v").bytes())), want: "INVALID_RECORD, end 0"},
 		{name: "bytes after the last record", do: producedBatch(func(b *recordBatch) { b.trailer = []byte{0, 0} }), want: "INVALID_RECORD, end 0"},
-		{name: "record longer than the batch", do: producedBatch(func(b *recordBatch) { b.records[1].extra = 40 }), want: "INVALID_RECORD, end 0"},
+		{name: "record longer than the batch", do: producedBatch(func(b *recordBatch) { b.records[1].extra = 40 }), want: "INVALID_RECORD, end 0", korvet: differs("INVALID_RECORD records 1, end 0", "Record errors")},
 		{name: "base offset 1000", do: producedBatch(func(b *recordBatch) { b.FirstOffset = 1000 }), want: "INVALID_RECORD, end 0"},
 		{name: "base offset -5", do: producedBatch(func(b *recordBatch) { b.FirstOffset = -5 }), want: "INVALID_RECORD, end 0"},
 		{name: "control batch", do: producedBatch(func(b *recordBatch) { b.Attributes |= controlBit }), want: "INVALID_RECORD, end 0"},
-		{name: "null header key", do: producedNullHeaderKey, want: "INVALID_RECORD, end 0"},
+		{name: "null header key", do: producedNullHeaderKey, want: "INVALID_RECORD, end 0", korvet: differs("INVALID_RECORD records 0, end 0", "Record errors")},
 		{name: "producer id with epoch -1 and sequence -1", do: producedBatch(func(b *recordBatch) { b.ProducerID = 5 }), want: "INVALID_RECORD, end 0"},
-		{name: "codec 5", do: producedBatch(func(b *recordBatch) { b.Attributes = 5 }), want: "UNKNOWN_SERVER_ERROR, end 0", korvet: differs("INVALID_RECORD, end 0", "Clear errors")},
-		{name: "body not in the codec the header says", do: producedBatch(func(b *recordBatch) { b.Attributes, b.body = codecGzip, []byte("no gzip at all") }), want: "UNKNOWN_SERVER_ERROR, end 0", korvet: differs("CORRUPT_MESSAGE, end 0", "Clear errors")},
+		{name: "codec 5", do: producedBatch(func(b *recordBatch) { b.Attributes = 5 }), want: "UNKNOWN_SERVER_ERROR, end 0", korvet: differs("UNSUPPORTED_COMPRESSION_TYPE, end 0", "Clear errors")},
+		{name: "body not in the codec the header says", do: producedBatch(func(b *recordBatch) { b.Attributes, b.body = codecGzip, []byte("no gzip at all") }), want: "UNKNOWN_SERVER_ERROR, end 0", korvet: differs("INVALID_RECORD, end 0", "Clear errors")},
 		{name: "partition leader epoch 7", do: producedBatch(func(b *recordBatch) { b.PartitionLeaderEpoch = 7 }), want: "OK @0, end 2"},
 		{name: "unused attribute bits", do: producedBatch(func(b *recordBatch) { b.Attributes |= 0x4000 }), want: "OK @0, end 2"},
 		{name: "append-time bit on a CreateTime topic", do: producedBatch(func(b *recordBatch) { b.Attributes |= appendTimeBit }), want: "OK @0, end 2"},
@@ -49,11 +49,15 @@ func produceRecordsRows() []row {
 // countRows change how many records two are said to be.
 func countRows() []row {
 	var rows []row
+	both := map[int32]*difference{
+		3:       differs("INVALID_RECORD records 2, end 0", "Record errors"),
+		1 << 30: differs("MESSAGE_TOO_LARGE, end 0", "Batch limits"),
+	}
 	for _, n := range []int32{0, 1, 3, -1, 1 << 30} {
 		rows = append(rows,
 			row{name: fmt.Sprintf("last offset delta of %d records", n), want: "INVALID_RECORD, end 0", do: producedBatch(func(b *recordBatch) { b.LastOffsetDelta = n - 1 })},
 			row{name: fmt.Sprintf("count of %d records", n), want: "INVALID_RECORD, end 0", do: producedBatch(func(b *recordBatch) { b.NumRecords = n })},
-			row{name: fmt.Sprintf("both of %d records", n), want: "INVALID_RECORD, end 0", do: producedBatch(func(b *recordBatch) { b.NumRecords, b.LastOffsetDelta = n, n-1 })},
+			row{name: fmt.Sprintf("both of %d records", n), want: "INVALID_RECORD, end 0", do: producedBatch(func(b *recordBatch) { b.NumRecords, b.LastOffsetDelta = n, n-1 }), korvet: both[n]},
 		)
 	}
 	return rows
@@ -75,11 +79,12 @@ func deltaRows() []row {
 		return func(b *recordBatch) { change(b); b.codec(codecGzip) }
 	}
 	var rows []row
-	for _, d := range [][2]int32{{0, 2}, {0, 0}, {1, 0}} {
-		stored := fmt.Sprintf("OK @0, end %d", max(d[1], 1)+1)
+	for _, d := range []struct{ first, second, bad int32 }{{0, 2, 1}, {0, 0, 1}, {1, 0, 0}} {
+		stored := fmt.Sprintf("OK @0, end %d", max(d.second, 1)+1)
+		refused := differs(fmt.Sprintf("INVALID_RECORD records %d, end 0", d.bad), "Offset deltas")
 		rows = append(rows,
-			row{name: fmt.Sprintf("plain batch, offset deltas %d,%d", d[0], d[1]), do: producedBatch(deltas(d[0], d[1])), want: stored, korvet: differs("INVALID_RECORD, end 0", "Offset deltas")},
-			row{name: fmt.Sprintf("gzip batch, offset deltas %d,%d", d[0], d[1]), do: producedBatch(gzip(deltas(d[0], d[1]))), want: "UNKNOWN_SERVER_ERROR, end 0", korvet: differs("INVALID_RECORD, end 0", "Offset deltas")},
+			row{name: fmt.Sprintf("plain batch, offset deltas %d,%d", d.first, d.second), do: producedBatch(deltas(d.first, d.second)), want: stored, korvet: refused},
+			row{name: fmt.Sprintf("gzip batch, offset deltas %d,%d", d.first, d.second), do: producedBatch(gzip(deltas(d.first, d.second))), want: "UNKNOWN_SERVER_ERROR, end 0", korvet: refused},
 		)
 	}
 	return rows

@@ -40,6 +40,9 @@ func (a *API) changeConfigs(ctx context.Context, change *configChange, validateO
 	}
 	switch change.kind {
 	case kmsg.ConfigResourceTypeTopic:
+		if change.name == "" {
+			return refuse(kerr.InvalidRequest, "Default topic resources are not allowed.")
+		}
 		if err := checkTopicName(change.name); err != nil {
 			return err
 		}

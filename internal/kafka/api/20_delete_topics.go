@@ -24,35 +24,35 @@ func (a *API) deleteTopics(c *call, req *kmsg.DeleteTopicsRequest) kmsg.Response
 		t.Topic = &req.TopicNames[i]
 		asked = append(asked, t)
 	}
+	found, errs := make([]*metadata.Topic, len(asked)), make([]error, len(asked))
+	times := map[uuid.UUID]int{}
 	twice := repeated(asked, deletionKey)
-	deleted := map[uuid.UUID]bool{}
 	for i := range asked {
-		t := &asked[i]
-		r := kmsg.NewDeleteTopicsResponseTopic()
-		r.Topic, r.TopicID = t.Topic, t.TopicID
-		var err error
-		if named(t) && twice[deletionKey(t)] {
-			err = refuse(kerr.InvalidRequest, "Duplicate topic name or id.")
-		} else {
-			err = a.deleteOne(c.ctx, t, &r, deleted)
+		if found[i], errs[i] = a.findForDeletion(c.ctx, &asked[i]); errs[i] == nil {
+			times[found[i].ID]++
+		} else if named(&asked[i]) && twice[deletionKey(&asked[i])] {
+			errs[i] = errDeletedTwice()
 		}
-		r.ErrorCode, r.ErrorMessage = errorCode(err), errorMessage(err)
+	}
+	for i := range asked {
+		r := kmsg.NewDeleteTopicsResponseTopic()
+		r.Topic, r.TopicID = asked[i].Topic, asked[i].TopicID
+		if t, err := found[i], errs[i]; err == nil {
+			r.Topic, r.TopicID = &t.Name, t.ID
+			if times[t.ID] > 1 {
+				errs[i] = errDeletedTwice()
+			} else {
+				errs[i] = a.topics.Delete(c.ctx, t)
+			}
+		}
+		r.ErrorCode, r.ErrorMessage = errorCode(errs[i]), errorMessage(errs[i])
 		resp.Topics = append(resp.Topics, r)
 	}
 	return resp
 }
 
-func (a *API) deleteOne(ctx context.Context, t *kmsg.DeleteTopicsRequestTopic, r *kmsg.DeleteTopicsResponseTopic, deleted map[uuid.UUID]bool) error {
-	found, err := a.findForDeletion(ctx, t)
-	if err != nil {
-		return err
-	}
-	r.Topic, r.TopicID = &found.Name, found.ID
-	if deleted[found.ID] {
-		return refuse(kerr.InvalidRequest, "The topic was named twice, by its name and by its id.")
-	}
-	deleted[found.ID] = true
-	return a.topics.Delete(ctx, found)
+func errDeletedTwice() error {
+	return refuse(kerr.InvalidRequest, "The topic was named more than once, by its name or its id.")
 }
 
 func (a *API) findForDeletion(ctx context.Context, t *kmsg.DeleteTopicsRequestTopic) (*metadata.Topic, error) {

@@ -85,10 +85,10 @@ func (r *runner) close() error {
 			err = stopErr
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("%w (logs are left in %s)", err, r.dir)
+	if rmErr := os.RemoveAll(r.dir); err == nil {
+		err = rmErr
 	}
-	return os.RemoveAll(r.dir)
+	return err
 }
 
 // scenarios are all combinations of sizes, partitions and producers.

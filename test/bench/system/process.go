@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -27,6 +29,8 @@ func startProcess(log, program string, args ...string) (*process, error) {
 	defer out.Close()
 	p := &process{name: program, log: log, command: exec.Command(program, args...), exited: make(chan struct{})}
 	p.command.Stdout, p.command.Stderr = out, out
+	// korvet takes every KORVET_ variable for a setting, and those of the benchmark are none.
+	p.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KORVET_BENCH_") })
 	// A Ctrl-C in the terminal is ours alone to handle.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.command.Start(); err != nil {
@@ -50,9 +54,9 @@ func (p *process) await(ctx context.Context, ready func() error) error {
 		}
 		select {
 		case <-p.exited:
-			return fmt.Errorf("%s ended, see %s: %w", p.name, p.log, err)
+			return fmt.Errorf("%s ended: %w: %s", p.name, err, p.lastWords())
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready, see %s: %w", p.name, p.log, err)
+			return fmt.Errorf("%s is not ready: %w: %s", p.name, err, p.lastWords())
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
@@ -73,7 +77,17 @@ func (p *process) stop() error {
 	}
 	_ = p.command.Process.Kill() // it may just have ended
 	<-p.exited
-	return fmt.Errorf("stop %s: killed after 10 s, see %s", p.name, p.log)
+	return fmt.Errorf("stop %s: killed after 10 s: %s", p.name, p.lastWords())
+}
+
+// lastWords is the end of what the process has written.
+func (p *process) lastWords() string {
+	const most = 1000
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-most):])
 }
 
 // Ports hands out free loopback ports from a base on.

@@ -28,18 +28,14 @@ func TestPortsAreHandedOutOnceAndFree(t *testing.T) {
 	}
 }
 
-func TestAProcessThatEndsTooSoonIsAnErrorThatNamesItsLog(t *testing.T) {
-	log := filepath.Join(t.TempDir(), "log")
-	p, err := startProcess(log, "sh", "-c", "echo no such setting; exit 1")
+func TestAProcessThatEndsTooSoonIsAnErrorWithItsLastWords(t *testing.T) {
+	p, err := startProcess(filepath.Join(t.TempDir(), "log"), "sh", "-c", "echo no such setting; exit 1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = p.await(context.Background(), func() error { return errors.New("refused") })
-	if err == nil || !strings.Contains(err.Error(), log) {
+	if err == nil || !strings.Contains(err.Error(), "no such setting") {
 		t.Fatalf("got %v", err)
-	}
-	if text, err := os.ReadFile(log); err != nil || string(text) != "no such setting\n" {
-		t.Errorf("the log says %q, error %v", text, err)
 	}
 	if err := p.stop(); err != nil {
 		t.Errorf("stop what has ended: %v", err)

@@ -16,7 +16,17 @@ type group struct {
 	producers map[int64]*producer // as they are once it is appended
 	times     times               // likewise
 	sentAt    time.Duration
+	fate      fate
 }
+
+// fate is what a fence found out about a group of unknown outcome.
+type fate int
+
+const (
+	undecided fate = iota
+	landed         // it is in the log
+	absent         // nothing of it is, nor can be any more
+)
 
 // item is one batch of a group. Batches that repeat it, sent again before it was decided, share its outcome.
 type item struct {
@@ -57,6 +67,7 @@ func (p *Partition) buildGroup(now time.Duration, fx *effects) *group {
 		return nil
 	}
 	p.describe(g)
+	p.stamped = max(p.stamped, ms) // from now on, whatever becomes of it: the next fence's floor rests on it
 	return g
 }
 
@@ -177,7 +188,6 @@ func (p *Partition) appended(g *group, err error) {
 // commit makes an appended group part of the log. The lock is held.
 func (p *Partition) commit(g *group, fx *effects) {
 	p.term.lastMs = max(p.term.lastMs, g.append.Ms)
-	p.stamped = max(p.stamped, g.append.Ms)
 	p.log0.leo = g.end()
 	p.producers.commit(g.producers)
 	p.times = g.times
@@ -191,16 +201,30 @@ func (p *Partition) commit(g *group, fx *effects) {
 	}
 }
 
+// commitItem stamps a batch, gives it to the tail cache and acknowledges it.
 func (p *Partition) commitItem(it *item, ms int64, fx *effects) {
 	b := it.first.batch
-	got := Appended{BaseOffset: it.base, LogStartOffset: p.log0.logStart, AppendTime: -1}
 	if it.first.opt.LogAppendTime {
 		b.StampAppendTime(ms)
-		got.AppendTime = ms
 	}
 	b.Stamp(it.base, p.term.epoch)
-	end := it.base + int64(b.Count)
-	p.env.budget.add(&p.tail, cached{base: it.base, last: end - 1, raw: b.Raw})
+	p.env.budget.add(&p.tail, cached{base: it.base, last: it.base + int64(b.Count) - 1, raw: b.Raw})
+	p.acknowledgeItem(it, ms, fx)
+}
+
+// acknowledgeGroup acknowledges a group that is in the log although this term did not put it there.
+func (p *Partition) acknowledgeGroup(g *group, fx *effects) {
+	for i := range g.items {
+		p.acknowledgeItem(&g.items[i], int64(g.append.Ms), fx)
+	}
+}
+
+func (p *Partition) acknowledgeItem(it *item, ms int64, fx *effects) {
+	got := Appended{BaseOffset: it.base, LogStartOffset: p.log0.logStart, AppendTime: -1}
+	if it.first.opt.LogAppendTime {
+		got.AppendTime = ms
+	}
+	end := it.base + int64(it.first.batch.Count)
 	p.acknowledge(it.first, got, end, fx)
 	got.Duplicate = true
 	for _, w := range it.repeats {

@@ -26,6 +26,9 @@ func (p *Partition) fence(now time.Duration, fx *effects) {
 	if v := p.log0.view; v != nil {
 		q.EndAtMin = v.LeastEnd()
 	}
+	if p.unknown != nil && p.unknown.fate == undecided {
+		q.Unknown = &p.unknown.append
+	}
 	fx.fence = &q
 }
 
@@ -55,84 +58,55 @@ type takeover struct {
 	conn      redisstream.Conn
 	fence     redisstream.FenceRequest
 	got       redisstream.Fenced
-	continues bool // the last term's state still holds
-	missing   int  // of the unknown group's first and last record
-	streams   []string
+	mine      bool // this process held the term before, on the same Redis: it knows what it sent
+	continues bool // and all it remembers still holds
 	view      redisstream.View
 	producers map[int64]producer
 	intervals []interval
 	tail      times
 }
 
-// fenced goes on from a fence: it reads what this process does not remember, then settles the group of unknown outcome.
+// fenced goes on from a fence: it reads what this process does not remember.
 func (p *Partition) fenced(c redisstream.Conn, q redisstream.FenceRequest, f redisstream.Fenced) {
+	t := &takeover{conn: c, fence: q, got: f}
 	p.mu.Lock()
-	t := &takeover{conn: c, fence: q, got: f, producers: map[int64]producer{}}
-	same := p.term.identity == c.Identity()
-	t.continues = same && f.WasMine && f.Replaced == p.term.token && p.log0.known && !f.Alarm
-	mine := same && f.WasMine && f.Replaced == p.term.token && p.term.token != ""
-	unknown := p.unknown
-	if !mine {
-		unknown = nil
+	t.mine = p.term.identity == c.Identity() && f.WasMine && f.Replaced == p.term.token
+	t.continues = t.mine && p.log0.known && !f.Alarm
+	if u := p.unknown; u != nil && q.Unknown != nil && t.mine {
+		u.fate = absent
+		if f.Landed {
+			u.fate = landed
+		}
 	}
+	p.term.token, p.term.identity = q.Token, c.Identity() // should what follows fail, the next fence finds this token
 	p.mu.Unlock()
-	if unknown == nil && t.continues {
-		p.lead(t, nil)
+	if t.continues {
+		p.lead(t)
 		return
 	}
-	redisstream.Registry(c, p.keys, func(v redisstream.View, err error) {
+	p.load(t, 3)
+}
+
+// load reads registry, epochs, producers and the time index.
+func (p *Partition) load(t *takeover, tries int) {
+	t.producers, t.intervals, t.tail = map[int64]producer{}, nil, times{}
+	redisstream.Registry(t.conn, p.keys, func(v redisstream.View, err error) {
 		if err != nil {
 			p.fenceFailed(err)
 			return
 		}
 		t.view = v
-		t.streams = v.NewestStreams(p.keys)
-		p.lookUp(t, unknown)
-	})
-}
-
-// lookUp finds out whether the unknown group is in the log. After the fence it cannot land any more.
-func (p *Partition) lookUp(t *takeover, unknown *group) {
-	if unknown == nil {
-		p.loadState(t, nil)
-		return
-	}
-	ids := []redisstream.ID{unknown.append.First(), unknown.append.Last()}
-	redisstream.Missing(t.conn, t.streams, ids, func(missing int, err error) {
-		if err != nil {
-			p.fenceFailed(err)
-			return
-		}
-		t.missing = missing
-		if missing != 1 {
-			p.loadState(t, unknown)
-			return
-		}
-		// Half of it: a stranger took an id. Nobody was shown it: the high watermark is below.
-		redisstream.Erase(t.conn, t.streams, &unknown.append, func(err error) {
-			if err != nil {
+		take := func(name, value string) { t.take(p, name, value) }
+		redisstream.State(t.conn, p.keys, t.fence.Token, v, take, func(err error) {
+			switch {
+			case errors.Is(err, redisstream.ErrRolled) && tries > 1:
+				p.load(t, tries-1)
+			case err != nil:
 				p.fenceFailed(err)
-				return
+			default:
+				p.lead(t)
 			}
-			p.loadState(t, unknown)
 		})
-	})
-}
-
-// loadState reads producers and the time index where this process does not have them.
-func (p *Partition) loadState(t *takeover, unknown *group) {
-	if t.continues {
-		p.lead(t, unknown)
-		return
-	}
-	redisstream.State(t.conn, p.keys, t.fence.Token, t.view.Segments, func(name, value string) {
-		t.take(p, name, value)
-	}, func(err error) {
-		if err != nil {
-			p.fenceFailed(err)
-			return
-		}
-		p.lead(t, unknown)
 	})
 }
 
@@ -159,8 +133,8 @@ func (t *takeover) take(p *Partition, name, value string) {
 	}
 }
 
-// lead begins the term that the fence opened. settled is the group whose outcome was looked up.
-func (p *Partition) lead(t *takeover, settled *group) {
+// lead begins the term that the fence opened.
+func (p *Partition) lead(t *takeover) {
 	now := p.env.now()
 	var fx effects
 	p.mu.Lock()
@@ -174,7 +148,7 @@ func (p *Partition) lead(t *takeover, settled *group) {
 	if !t.continues {
 		p.adopt(t, end)
 	}
-	p.settle(t, settled, &fx)
+	p.settle(t, &fx)
 	p.takeEnd(before, end, &fx)
 	p.phase, p.wanted, p.retryAt = leading, false, 0
 	fx.wake, fx.wakeAll = true, before.known && epoch != p.term.epoch
@@ -217,18 +191,20 @@ func (p *Partition) adopt(t *takeover, end int64) {
 	p.positions.forget()
 }
 
-// settle decides the group of unknown outcome: it is in the log, or it is sent again, or its producers are told to retry.
-func (p *Partition) settle(t *takeover, settled *group, fx *effects) {
+// settle deals with the group of unknown outcome: it is in the log, or it is sent again, or its producers are told to retry.
+func (p *Partition) settle(t *takeover, fx *effects) {
 	unknown := p.unknown
 	p.unknown = nil
 	switch {
 	case unknown == nil:
-	case settled == nil:
-		p.failGroup(unknown, fmt.Errorf("%w: the outcome of an append is not known", ErrNotLeader), fx)
-	case t.missing == 0:
+	case unknown.fate == landed && t.mine:
 		p.commit(unknown, fx)
-	default:
+	case unknown.fate == landed: // another owner wrote since: what it left is the truth
+		p.acknowledgeGroup(unknown, fx)
+	case unknown.fate == absent:
 		p.requeue(unknown)
+	default:
+		p.failGroup(unknown, fmt.Errorf("%w: the outcome of an append is not known", ErrNotLeader), fx)
 	}
 }
 

@@ -52,3 +52,36 @@ func ask(c Conn, buf []byte, done func(resp.Value, error)) {
 		done(v, err)
 	})
 }
+
+// valuesReply hands several commands' replies to a function.
+type valuesReply struct {
+	n    int
+	done func([]resp.Value, error)
+}
+
+func (v valuesReply) Read(r *resp.Reader) error {
+	values := make([]resp.Value, v.n)
+	for i := range values {
+		value, err := r.Value()
+		if err != nil {
+			v.done(nil, err)
+			return err
+		}
+		values[i] = value
+	}
+	for _, value := range values {
+		if err := value.Err(); err != nil {
+			v.done(nil, err)
+			return nil
+		}
+	}
+	v.done(values, nil)
+	return nil
+}
+
+func (v valuesReply) Lost(err error) { v.done(nil, err) }
+
+// askAll is ask for n commands in one request.
+func askAll(c Conn, buf []byte, n int, done func([]resp.Value, error)) {
+	c.Send(buf, valuesReply{n, done})
+}

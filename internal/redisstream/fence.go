@@ -19,8 +19,10 @@ type FenceRequest struct {
 	Stamped  uint64 // largest ms this process ever stamped on an entry of this partition
 	EndAtMin uint64 // last sequence that the log has at least, whatever Redis says; BeforeFirst when nothing is known
 	NewEpoch bool   // Redis's identity changed since this broker fenced last
-	Force    func(owner string) bool
-	NowMs    uint64 // 0: Redis's own time
+	// Unknown is this owner's append of unknown outcome, nil when there is none.
+	Unknown *Append
+	Force   func(owner string) bool
+	NowMs   uint64 // 0: Redis's own time
 }
 
 // Fenced is a partition's state as the fence left it.
@@ -34,6 +36,7 @@ type Fenced struct {
 	Epoch    int32
 	Found    string // the stream's last id before the floor was raised; empty when there was no stream
 	Alarm    bool   // the stream did not end where its owner claimed: strangers wrote, or the key was lost
+	Landed   bool   // the append of unknown outcome is in the log; else nothing of it is, for good
 }
 
 // HeldError means that another owner's lease runs until Expiry.
@@ -60,14 +63,18 @@ func Fence(c Conn, keys Keys, q FenceRequest, done func(Fenced, error)) {
 }
 
 func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, error)) {
-	ask(c, resp.AppendCommand(nil, "HMGET", keys.Leader, "token", "owner"), func(v resp.Value, err error) {
-		if err != nil || len(v.Elems) != 2 {
+	request := resp.AppendCommand(nil, "HMGET", keys.Leader, "token", "owner")
+	request = resp.AppendCommand(request, "HGET", keys.Segments, "open")
+	askAll(c, request, 2, func(v []resp.Value, err error) {
+		if err != nil || len(v[0].Elems) != 2 {
 			done(Fenced{}, scriptError("read token", err))
 			return
 		}
-		seen, owner := v.Elems[0].Str, v.Elems[1].Str
-		k := []string{keys.Stream, keys.Leader, keys.State(seen), keys.State(q.Token), keys.Epochs}
-		fenceScript.run(c, k, q.args(seen, owner), func(v resp.Value, err error) {
+		seen, owner, open := v[0].Elems[0].Str, v[0].Elems[1].Str, v[1].Str
+		k := []string{
+			keys.Stream, keys.Leader, keys.State(seen), keys.State(q.Token), keys.Epochs, keys.Segments, keys.sealedBefore(open),
+		}
+		fenceScript.run(c, k, q.args(seen, owner, open), func(v resp.Value, err error) {
 			if err == nil {
 				err = v.Err()
 			}
@@ -86,16 +93,25 @@ func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, e
 	})
 }
 
-func (q FenceRequest) args(seen, owner string) []string {
-	now := ""
+func (q FenceRequest) args(seen, owner, open string) []string {
+	now, first, last := "", "", ""
 	if q.NowMs != 0 {
 		now = strconv.FormatUint(q.NowMs, 10)
+	}
+	if q.Unknown != nil {
+		first, last = q.Unknown.First().String(), q.Unknown.Last().String()
 	}
 	force := q.Force != nil && owner != "" && q.Force(owner)
 	return []string{
 		q.Owner, seen, q.Token, q.TopicID, strconv.FormatInt(q.LeaseMs, 10), strconv.FormatUint(q.Stamped, 10),
-		strconv.FormatUint(q.EndAtMin, 10), flag(q.NewEpoch), flag(force), now,
+		strconv.FormatUint(q.EndAtMin, 10), flag(q.NewEpoch), flag(force), now, open, first, last,
 	}
+}
+
+// sealedBefore is the stream of the segment before the open one.
+func (k Keys) sealedBefore(open string) string {
+	n, _ := strconv.ParseInt(open, 10, 64)
+	return k.Segment(n - 1)
 }
 
 func flag(b bool) string {
@@ -115,12 +131,12 @@ func parseFenced(v resp.Value) (Fenced, error) {
 	p := numbers{}
 	switch e[0].Str {
 	case "OK":
-		if len(e) != 9 {
+		if len(e) != 10 {
 			break
 		}
 		f := Fenced{
 			Floor: p.uint(e[1]), LastSeq: p.uint(e[2]), Expiry: p.uint(e[3]), WasMine: e[4].Int == 1, Now: p.uint(e[5]),
-			Epoch: int32(p.uint(e[6])), Found: e[7].Str, Alarm: e[8].Int == 1,
+			Epoch: int32(p.uint(e[6])), Found: e[7].Str, Alarm: e[8].Int == 1, Landed: e[9].Int == 1,
 		}
 		return f, p.err
 	case "HELD":

@@ -1,15 +1,17 @@
 -- Fences a partition: the only place where its floor is raised. Takeover, re-fence after an unknown outcome or on a new
 -- connection, first use and creation are all this script.
--- KEYS: 1 stream  2 leader  3 state of the token seen  4 state of the new token  5 epochs
+-- KEYS: 1 stream  2 leader  3 state of the token seen  4 state of the new token  5 epochs  6 segments  7 stream of the segment sealed last
 -- ARGV: 1 owner (broker id / boot id)  2 token seen in leader ('' = none)  3 new token  4 topic id (UUIDv7 hex: later lives compare greater)
 --       5 lease ms  6 largest ms this process ever stamped here  7 sequence the log ends at or above (base - 1 modulo 2^64)
 --       8 '1' = Redis's identity changed: a new leader epoch even for the same owner
 --       9 '1' = the old owner's process is provably gone: its lease is not waited for (the floor still lies above it)
---      10 now in ms ('' = Redis TIME)
--- Answers {'OK', floor, last sequence, expiry, was mine, now, leader epoch, last id found, alarm},
--- {'HELD', owner, expiry, now}, {'STALE', token}, {'DELETED'} (this life of the topic is over),
+--      10 now in ms ('' = Redis TIME)  11 number of the open segment ('' = none yet)
+--      12, 13 first and last id of this owner's append of unknown outcome ('' = none)
+-- Answers {'OK', floor, last sequence, expiry, was mine, now, leader epoch, last id found, alarm, landed},
+-- {'HELD', owner, expiry, now}, {'STALE'}, {'DELETED'} (this life of the topic is over),
 -- {'UNFINISHED', topic id} (an earlier life must be deleted first).
--- The caller reads the token first, so that every key is declared.
+-- landed: 1 = that append is in the log, 0 = nothing of it is, and nothing of it can come any more.
+-- The caller reads the token and the open segment's number first, so that every key is declared.
 local MAX = '18446744073709551615' -- the sequence before offset 0
 
 local function after(a, b) -- is sequence a above b? As strings: doubles end at 2^53.
@@ -31,7 +33,7 @@ local f = redis.call('HMGET', KEYS[2], 'owner', 'token', 'topic', 'deleted', 'fl
 local owner, token, topic, deleted, tombstone, epoch = f[1], f[2] or '', f[3], f[4], f[5], f[6]
 if (deleted and ARGV[4] <= deleted) or (topic and ARGV[4] < topic) then return {'DELETED'} end
 if topic and ARGV[4] > topic then return {'UNFINISHED', topic} end
-if token ~= ARGV[2] then return {'STALE', token} end
+if token ~= ARGV[2] or (redis.call('HGET', KEYS[6], 'open') or '') ~= ARGV[11] then return {'STALE'} end
 
 local mine = owner == ARGV[1]
 local s = redis.call('HMGET', KEYS[3], 'exp', 'last') -- the lease and the last id claimed live in the token's own state
@@ -65,6 +67,24 @@ if claim and claim ~= found then -- a foreign XADD, DEL or eviction: offsets kee
   if after(cseq, seq) then seq = cseq end
 end
 
+-- Is the append of unknown outcome in? From here on it cannot land any more. Half of it, which only a stranger's entry can
+-- cause, is taken out: nobody was shown it, since the high watermark is below.
+local landed = 0
+if ARGV[12] ~= '' then
+  local first, last, half = false, false, {}
+  for _, stream in ipairs({KEYS[1], KEYS[7]}) do
+    for _, e in ipairs(redis.call('XRANGE', stream, ARGV[12], ARGV[13])) do
+      first, last = first or e[1] == ARGV[12], last or e[1] == ARGV[13]
+      half[#half + 1] = {stream, e[1]}
+    end
+  end
+  if first and last then
+    landed = 1
+  elseif mine then
+    for _, h in ipairs(half) do redis.call('XDEL', h[1], h[2]) end
+  end
+end
+
 -- Strictly above every ms that anybody may still send.
 local floor = math.max(ms, tonumber(ARGV[6]) + 1, (owner and not mine) and exp or 0, tonumber(tombstone or '0'))
 local id = whole(floor) .. '-' .. seq
@@ -85,4 +105,4 @@ redis.call('HSETNX', KEYS[5], whole(epoch), seq) -- this epoch starts at seq + 1
 redis.call('HSET', KEYS[2], 'owner', ARGV[1], 'token', ARGV[3], 'topic', ARGV[4], 'epoch', whole(epoch))
 redis.call('HDEL', KEYS[2], 'floor')
 redis.call('PERSIST', KEYS[2]) -- a tombstone's time to live must not end the new life
-return {'OK', whole(floor), seq, whole(expiry), mine and 1 or 0, whole(now), whole(epoch), found, alarm}
+return {'OK', whole(floor), seq, whole(expiry), mine and 1 or 0, whole(now), whole(epoch), found, alarm, landed}

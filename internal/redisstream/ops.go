@@ -1,6 +1,7 @@
 package redisstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,84 +117,40 @@ func (s *Shard) Size(ctx context.Context, streams []string) (int64, error) {
 	return total, nil
 }
 
-// Missing counts the ids that are no entry of any of the streams.
-func Missing(c Conn, streams []string, ids []ID, done func(int, error)) {
-	missing := len(ids)
-	var lookup func(k int)
-	lookup = func(k int) {
-		if k == len(ids)*len(streams) {
-			done(missing, nil)
-			return
-		}
-		id := ids[k/len(streams)].String()
-		ask(c, resp.AppendCommand(nil, "XRANGE", streams[k%len(streams)], id, id), func(v resp.Value, err error) {
-			if err != nil {
-				done(0, fmt.Errorf("look up entry: %w", err))
-				return
-			}
-			if len(v.Elems) > 0 {
-				missing--
-			}
-			lookup(k + 1)
-		})
-	}
-	lookup(0)
-}
-
-// Erase removes what there is of an append from the streams: half of one, which only a stranger's entry can cause.
-func Erase(c Conn, streams []string, a *Append, done func(error)) {
-	ids := make([]string, 0, a.Count())
-	for i := range uint64(a.Count()) {
-		ids = append(ids, ID{a.Ms, uint64(a.Base) + i}.String())
-	}
-	var erase func(k int)
-	erase = func(k int) {
-		if k == len(streams) {
-			done(nil)
-			return
-		}
-		ask(c, resp.AppendCommand(nil, append([]string{"XDEL", streams[k]}, ids...)...), func(_ resp.Value, err error) {
-			if err != nil {
-				done(fmt.Errorf("erase entries: %w", err))
-				return
-			}
-			erase(k + 1)
-		})
-	}
-	erase(0)
-}
-
 // Registry reads the registry and the leader epochs; the rest of the view is not filled in.
 func Registry(c Conn, keys Keys, done func(View, error)) {
-	ask(c, resp.AppendCommand(nil, "HGETALL", keys.Segments), func(segments resp.Value, err error) {
-		if err != nil {
-			done(View{}, fmt.Errorf("read registry: %w", err))
-			return
+	request := resp.AppendCommand(nil, "HGETALL", keys.Segments)
+	request = resp.AppendCommand(request, "HGETALL", keys.Epochs)
+	askAll(c, request, 2, func(replies []resp.Value, err error) {
+		v := View{Exists: true, LastSeq: BeforeFirst}
+		if err == nil {
+			err = v.registry(replies[0])
 		}
-		ask(c, resp.AppendCommand(nil, "HGETALL", keys.Epochs), func(epochs resp.Value, err error) {
-			v := View{Exists: true, LastSeq: BeforeFirst}
-			if err == nil {
-				err = v.registry(segments)
-			}
-			if err == nil {
-				err = v.epochs(epochs)
-			}
-			done(v, err)
-		})
+		if err == nil {
+			err = v.epochs(replies[1])
+		}
+		if err != nil {
+			err = fmt.Errorf("read registry: %w", err)
+		}
+		done(v, err)
 	})
 }
 
+// ErrRolled means that a segment was rolled while something was read: read again.
+var ErrRolled = errors.New("a segment was rolled meanwhile")
+
 // State walks the fields of a token's state hash and those of the sealed segments' time indexes (as t:<offset>, like the
-// open segment's), a thousand at a time, and calls done once at the end. Redis may give a field twice.
-func State(c Conn, keys Keys, token string, sealed []Segment, field func(name, value string), done func(error)) {
+// open segment's), a thousand at a time, and calls done once at the end: with ErrRolled when fields may have moved since
+// the view was read. Redis may give a field twice.
+func State(c Conn, keys Keys, token string, view View, field func(name, value string), done func(error)) {
 	hashes := []string{keys.State(token)}
-	for _, s := range sealed {
+	for _, s := range view.Segments {
 		hashes = append(hashes, keys.Times(s.Number))
 	}
 	var page func(k int, cursor string)
 	page = func(k int, cursor string) {
 		if k == len(hashes) {
-			done(nil)
+			unrolled(c, keys, view.Open, done)
 			return
 		}
 		ask(c, resp.AppendCommand(nil, "HSCAN", hashes[k], cursor, "COUNT", "1000"), func(v resp.Value, err error) {
@@ -218,6 +175,16 @@ func State(c Conn, keys Keys, token string, sealed []Segment, field func(name, v
 		})
 	}
 	page(0, "0")
+}
+
+// unrolled tells whether a segment is still the open one.
+func unrolled(c Conn, keys Keys, open int64, done func(error)) {
+	ask(c, resp.AppendCommand(nil, "HGET", keys.Segments, "open"), func(v resp.Value, err error) {
+		if err == nil && cmp.Or(v.Str, "0") != strconv.FormatInt(open, 10) {
+			err = ErrRolled
+		}
+		done(err)
+	})
 }
 
 // RemoveFields drops fields of a token's state hash. Late, it lands in a dead key.

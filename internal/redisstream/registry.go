@@ -201,11 +201,5 @@ func (v *View) Streams(keys Keys) []string {
 	return append(streams, keys.Stream)
 }
 
-// NewestStreams names the open segment's stream and that of the segment sealed last, where the newest entries are.
-func (v *View) NewestStreams(keys Keys) []string {
-	streams := v.Streams(keys)
-	return streams[max(0, len(streams)-2):]
-}
-
 // LeastEnd is the last sequence that the log has at least, whatever the stream says.
 func (v *View) LeastEnd() uint64 { return v.LastSeq }

@@ -68,3 +68,6 @@ func (s script) run(c Conn, keys, args []string, done func(resp.Value, error)) {
 		done(v, err)
 	})
 }
+
+// FenceScript is the fence's name in Redis's script cache and its text, for tests that look at what is sent.
+func FenceScript() (name, text string) { return fenceScript.sha, fenceScript.text }

@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -34,11 +35,26 @@ func (s *snapshot) withTopics(topics []*Topic, revision string) *snapshot {
 
 // with returns a snapshot with one topic added or replaced, or removed when t is nil.
 func (s *snapshot) with(name string, t *Topic, revision string) *snapshot {
-	topics := slices.DeleteFunc(slices.Clone(s.all), func(o *Topic) bool { return o.Name == name })
-	if t != nil {
-		topics = append(topics, t)
+	next := &snapshot{
+		revision: revision,
+		byName:   make(map[string]*Topic, len(s.byName)+1),
+		byID:     make(map[uuid.UUID]*Topic, len(s.byID)+1),
+		all:      slices.Clone(s.all),
+		nodes:    s.nodes,
 	}
-	return s.withTopics(topics, revision)
+	maps.Copy(next.byName, s.byName)
+	maps.Copy(next.byID, s.byID)
+	i, found := slices.BinarySearchFunc(next.all, name, func(o *Topic, name string) int { return cmp.Compare(o.Name, name) })
+	if found {
+		delete(next.byName, name)
+		delete(next.byID, next.all[i].ID)
+		next.all = slices.Delete(next.all, i, i+1)
+	}
+	if t != nil {
+		next.byName[t.Name], next.byID[t.ID] = t, t
+		next.all = slices.Insert(next.all, i, t)
+	}
+	return next
 }
 
 func (s *snapshot) withNodes(nodes []Node) *snapshot {

@@ -40,7 +40,8 @@ server's, else the default below. Every setting of Apache Kafka 4.4 is accepted 
 milliseconds, sizes in bytes.
 
 Effect: **now** has the effect described. **later** is validated, stored and shown, and takes effect with the storage
-worker (retention, segments, compaction, compression in Redis, the remote tier), which this version does not have yet.
+worker (retention, segments, compaction, compression in Redis, the remote tier, the append timestamp header), which this
+version does not have yet.
 **none** is validated, stored and shown, so that tools which set it work, and has no meaning here.
 
 | setting | type | default | Kafka's default | effect | meaning |

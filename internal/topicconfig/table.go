@@ -58,7 +58,7 @@ func table() []Setting {
 			Doc: "Bytes of a partition that stay in Redis once copied; -2 is `retention.bytes`."},
 		{Name: localRetentionMs, Type: Long, Default: "-2", BrokerName: "log.local.retention.ms", Effect: Later, check: atLeast(-2),
 			Doc: "How long records stay in Redis once copied; -2 is `retention.ms`."},
-		{Name: "log.append.timestamp.header", Type: Boolean, Default: "false", Product: true, Effect: Active,
+		{Name: "log.append.timestamp.header", Type: Boolean, Default: "false", Product: true, Effect: Later,
 			Doc: "Fetch adds the header `korvet.log.append.timestamp.ms`: the append time in ms, as decimal text."},
 		{Name: maxCompactionLagMs, Type: Long, Default: longMax, BrokerName: "log.cleaner.max.compaction.lag.ms", Effect: Later, check: atLeast(1),
 			Doc: "Longest time that a record may stay uncompacted."},

@@ -26,7 +26,7 @@ func DefaultTopicSettings() TopicSettings {
 		NumPartitions:       1,
 		MaxPartitions:       10_000,
 		MaxPartitionsTotal:  100_000,
-		MaxConfigValueBytes: 32_767, // old versions of the protocol have two bytes for a value's length
+		MaxConfigValueBytes: 32 << 10,
 	}
 }
 

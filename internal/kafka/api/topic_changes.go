@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -66,11 +67,13 @@ func (a *API) createTopic(c *call, p *topicPlan) (*metadata.Topic, error) {
 	return t, nil
 }
 
-// checkValueLengths bounds what one setting may store.
+// checkValueLengths bounds what one setting may store, also to what old versions of the protocol can tell: they have two
+// bytes for a value's length.
 func (a *API) checkValueLengths(configs map[string]string) error {
+	limit := min(a.settings.MaxConfigValueBytes, math.MaxInt16)
 	for name, value := range configs {
-		if len(value) > a.settings.MaxConfigValueBytes {
-			return refuse(kerr.InvalidConfig, "The value of configuration %s has %d bytes, more than %d.", name, len(value), a.settings.MaxConfigValueBytes)
+		if len(value) > limit {
+			return refuse(kerr.InvalidConfig, "The value of configuration %s has %d bytes, more than %d.", name, len(value), limit)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"regexp"
 	"sort"
 
@@ -11,15 +12,17 @@ import (
 // ApiVersions (key 18), versions 0 to 5.
 //
 // v3 names the client's software (KIP-511); v4 lets a feature's minimum be 0; v5 names the cluster and node the
-// client expects (KIP-1242). A version we do not know is answered in version 0 with the range we serve.
+// client means to speak to, and another one answers REBOOTSTRAP_REQUIRED (KIP-1242). A version we do not know is
+// answered in version 0 with the range we serve. There are no features.
 
 // softwareName is what Kafka accepts as a client's software name or version.
 var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
 
 func (a *API) apiVersions(c *call, req *kmsg.ApiVersionsRequest) kmsg.Response {
 	resp := kmsg.NewPtrApiVersionsResponse()
-	if c.version() >= 3 && !(softwareName.MatchString(req.ClientSoftwareName) && softwareName.MatchString(req.ClientSoftwareVersion)) {
-		resp.ErrorCode = kerr.InvalidRequest.Code
+	if err := a.checkApiVersions(c, req); err != nil {
+		a.failed(c, "api_versions", err)
+		resp.ErrorCode = errorCode(err)
 		return resp
 	}
 	for _, r := range a.routes {
@@ -27,6 +30,24 @@ func (a *API) apiVersions(c *call, req *kmsg.ApiVersionsRequest) kmsg.Response {
 	}
 	sort.Slice(resp.ApiKeys, func(i, j int) bool { return resp.ApiKeys[i].ApiKey < resp.ApiKeys[j].ApiKey })
 	return resp
+}
+
+// checkApiVersions checks who the client says it is, and whom it means to speak to.
+func (a *API) checkApiVersions(c *call, req *kmsg.ApiVersionsRequest) error {
+	if c.version() >= 3 && !(softwareName.MatchString(req.ClientSoftwareName) && softwareName.MatchString(req.ClientSoftwareVersion)) {
+		return fmt.Errorf("client software %q version %q: %w", req.ClientSoftwareName, req.ClientSoftwareVersion, kerr.InvalidRequest)
+	}
+	if c.version() < 5 || req.ClusterID == nil && req.NodeID == -1 {
+		return nil
+	}
+	self := a.cluster.Self().ID
+	switch {
+	case req.ClusterID == nil || req.NodeID == -1:
+		return fmt.Errorf("cluster id without node id, or the other way round: %w", kerr.InvalidRequest)
+	case *req.ClusterID != a.cluster.ID() || req.NodeID != self:
+		return fmt.Errorf("client means node %d of cluster %q, this is node %d of %q: %w", req.NodeID, *req.ClusterID, self, a.cluster.ID(), kerr.RebootstrapRequired)
+	}
+	return nil
 }
 
 // apiVersionsUnsupported answers a version of ApiVersions that is not served, in version 0.

@@ -31,11 +31,16 @@ func newID(ms int64, random io.Reader, above ...uuid.UUID) (uuid.UUID, error) {
 // timeOf is a UUIDv7's time in ms.
 func timeOf(id uuid.UUID) int64 { return int64(binary.BigEndian.Uint64(id[:8]) >> 16) }
 
-// newClusterID makes an id of the form that Kafka's have: a random UUID in URL-safe base64, 22 characters.
+// newClusterID makes an id of the form that Kafka's have: a random UUID in URL-safe base64, 22 characters, the first of
+// which is no dash, so that command lines take it as a value.
 func newClusterID(random io.Reader) (string, error) {
-	id, err := uuid.NewRandomFromReader(random)
-	if err != nil {
-		return "", fmt.Errorf("make cluster id: %w", err)
+	for {
+		id, err := uuid.NewRandomFromReader(random)
+		if err != nil {
+			return "", fmt.Errorf("make cluster id: %w", err)
+		}
+		if text := base64.RawURLEncoding.EncodeToString(id[:]); text[0] != '-' {
+			return text, nil
+		}
 	}
-	return base64.RawURLEncoding.EncodeToString(id[:]), nil
 }

@@ -11,7 +11,9 @@ import (
 type target struct {
 	addr   string
 	korvet bool // answers as korvet does, where that differs from Apache Kafka
-	own    *harness.Broker
+	// uncached is a korvet that keeps no batches in memory, so that each is rebuilt from its records in Redis.
+	uncached bool
+	own      *harness.Broker
 }
 
 // start returns the broker that the environment asks for, see the package's comment.
@@ -45,7 +47,18 @@ func beside(t *testing.T, other *target, args ...string) *target {
 
 // TestConformance runs the tables, one family of APIs after the other, against one broker.
 func TestConformance(t *testing.T) {
-	to := start(t, "--korvet.broker.auto-create-topics-enable=false")
+	runAll(t, start(t, "--korvet.broker.auto-create-topics-enable=false"))
+}
+
+// TestConformanceWithoutTailCache runs the same tables against a korvet that reads every record from Redis.
+func TestConformanceWithoutTailCache(t *testing.T) {
+	to := startOwn(t, "--korvet.broker.auto-create-topics-enable=false", "--korvet.broker.tail-cache-bytes=0")
+	to.uncached = true
+	runAll(t, to)
+}
+
+func runAll(t *testing.T, to *target) {
+	t.Helper()
 	for _, f := range []struct {
 		name string
 		rows []row

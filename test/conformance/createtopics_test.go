@@ -12,6 +12,8 @@ func createTopicsRows() []row {
 		{name: "partitions -1, replication factor -1", do: created(-1, -1), want: "OK 1 1"},
 		{name: "partitions 0", do: created(0, 1), want: "INVALID_PARTITIONS"},
 		{name: "partitions -2", do: created(-2, 1), want: "INVALID_PARTITIONS"},
+		{name: "partitions 10001", do: created(10001, 1), want: "POLICY_VIOLATION"},
+		{name: "partitions 2147483647", do: created(2147483647, 1), want: "POLICY_VIOLATION"},
 		{name: "replication factor 0", do: created(1, 0), want: "INVALID_REPLICATION_FACTOR"},
 		{name: "replication factor -2", do: created(1, -2), want: "INVALID_REPLICATION_FACTOR"},
 		{name: "replication factor 2 on one broker", do: created(1, 2), want: "INVALID_REPLICATION_FACTOR", korvet: differs("OK 1 1", "Replication factor")},

@@ -101,6 +101,7 @@ func createPartitionsRows() []row {
 		{name: "fewer", do: grown(1, nil), want: "INVALID_PARTITIONS, 2 partitions"},
 		{name: "0", do: grown(0, nil), want: "INVALID_PARTITIONS, 2 partitions"},
 		{name: "-1", do: grown(-1, nil), want: "INVALID_PARTITIONS, 2 partitions"},
+		{name: "2147483647", do: grown(2147483647, nil), want: "POLICY_VIOLATION, 2 partitions"},
 		{name: "validate_only", do: grownValidateOnly, want: "OK, 2 partitions"},
 		{name: "unknown topic", do: grownUnknown, want: "UNKNOWN_TOPIC_OR_PARTITION"},
 		{name: "named twice", do: grownTwice, want: "INVALID_REQUEST"},

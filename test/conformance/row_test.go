@@ -17,6 +17,8 @@ type row struct {
 	want string // what Apache Kafka answers
 	// korvet, when set, is what korvet answers instead.
 	korvet *difference
+	// rebuilt, when set, is what korvet answers once batches have left its memory and are rebuilt from their records.
+	rebuilt string
 }
 
 // difference is an answer of korvet's that differs from Kafka's on purpose.
@@ -37,6 +39,12 @@ func run(t *testing.T, to *target, rows []row) {
 				checkDocumented(t, r.korvet.doc)
 				if to.korvet {
 					want = r.korvet.want
+				}
+			}
+			if r.rebuilt != "" {
+				checkDocumented(t, "Rebuilt batches")
+				if to.uncached {
+					want = r.rebuilt
 				}
 			}
 			if got := r.do(dial(t, to)); got != want {

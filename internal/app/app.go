@@ -98,7 +98,7 @@ func (b *Broker) open(ctx context.Context) error {
 		Partitions: b.openPartitions,
 		RedisUp:    func() bool { p := b.current(); return p != nil && p.shard.Available() },
 	})
-	b.http = httpapi.New(httpapi.Options{NotReady: b.notReady, Metrics: b.metrics.Handler()})
+	b.http = httpapi.New(httpapi.Options{NotReady: b.notReady, Metrics: b.metrics.Handler(), Profiles: b.cfg.HTTP.Pprof})
 	return b.chooseRedis(ctx)
 }
 

@@ -91,8 +91,9 @@ type Storage struct {
 
 // HTTP is the listener of /livez, /readyz and /metrics.
 type HTTP struct {
-	Host string
-	Port int // 0 picks a free one
+	Host  string
+	Port  int // 0 picks a free one
+	Pprof bool
 }
 
 // Log is how the broker logs.

@@ -125,6 +125,8 @@ func otherSettings() []setting {
 			doc: "Address that the HTTP listener (/livez, /readyz, /metrics) binds."},
 		{name: "korvet.http.port", def: "8080", field: func(c *Config) any { return &c.HTTP.Port }, check: port,
 			doc: "Its port; 0 picks a free one."},
+		{name: "korvet.http.pprof", def: "false", field: func(c *Config) any { return &c.HTTP.Pprof },
+			doc: "Serve Go's profiles there, below /debug/pprof/. They show the broker's inside and cost it time: not for open networks."},
 		{name: "korvet.log.level", def: "info", field: func(c *Config) any { return &c.Log.Level }, check: logLevels,
 			doc: "debug, info, warn or error, then levels of single components: `info,server=debug`."},
 		{name: "korvet.log.format", def: "text", field: func(c *Config) any { return &c.Log.Format }, check: oneOf("text", "json"),

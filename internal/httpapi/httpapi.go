@@ -1,4 +1,4 @@
-// Package httpapi serves /livez, /readyz and /metrics.
+// Package httpapi serves /livez, /readyz and /metrics, and where that is wished Go's profiles.
 package httpapi
 
 import (
@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"strings"
 	"time"
 )
@@ -19,6 +20,8 @@ type Options struct {
 	NotReady func() []string
 	// Metrics serves /metrics.
 	Metrics http.Handler
+	// Profiles serves /debug/pprof/.
+	Profiles bool
 }
 
 // Server serves one listener.
@@ -38,6 +41,12 @@ func New(o Options) *Server {
 		answer(w, http.StatusOK, "ok")
 	})
 	mux.Handle("GET /metrics", o.Metrics)
+	if o.Profiles {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	}
 	return &Server{http: &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second,

@@ -72,3 +72,18 @@ func TestMetricsAreServedAndUnknownPathsAreNot(t *testing.T) {
 		t.Errorf("POST: %v, %v", resp, err)
 	}
 }
+
+func TestProfilesAreServedOnlyWhereThatIsWished(t *testing.T) {
+	for _, wished := range []bool{false, true} {
+		url := serve(t, Options{NotReady: func() []string { return nil }, Metrics: http.NotFoundHandler(), Profiles: wished})
+		want := http.StatusNotFound
+		if wished {
+			want = http.StatusOK
+		}
+		for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap"} {
+			if code, _ := get(t, url+path); code != want {
+				t.Errorf("profiles %v: %s answers %d, not %d", wished, path, code, want)
+			}
+		}
+	}
+}

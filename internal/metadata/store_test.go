@@ -239,12 +239,30 @@ func TestFrozenRedisFailsCallsWithinTheTimeout(t *testing.T) {
 	redistest.Eventually(t, "a heartbeat to succeed", func() bool { return s.Heartbeat(t.Context()) == nil })
 }
 
-func TestFullRedisIsUnavailableForWrites(t *testing.T) {
+func TestFullRedisTakesWhatFreesMemoryAndNoNewTopics(t *testing.T) {
 	redis := redistest.Start(t)
 	s := open(t, redis, options(t, 1))
+	topic := create(t, s, "t")
 	redis.Do("CONFIG", "SET", "maxmemory", "1")
-	if _, err := s.Create(t.Context(), "t", 1, nil); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "OOM") {
+	if err := s.Heartbeat(t.Context()); err != nil {
+		t.Errorf("heartbeat: %v", err)
+	}
+	if _, err := s.Create(t.Context(), "u", 1, nil); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "OOM") {
 		t.Errorf("create: %v, want ErrUnavailable because of OOM", err)
+	}
+	topic, err := s.Alter(t.Context(), topic, 3, map[string]string{"retention.ms": "1"})
+	if err != nil {
+		t.Fatalf("alter: %v", err)
+	}
+	if err := s.Delete(t.Context(), topic); err != nil {
+		t.Fatalf("delete: %v", err)
+	}
+	list, err := s.Deletions(t.Context())
+	if err != nil || len(list) != 1 {
+		t.Fatalf("deletions %+v, %v", list, err)
+	}
+	if err := s.DeletionDone(t.Context(), list[0]); err != nil {
+		t.Errorf("end of the deletion: %v", err)
 	}
 }
 

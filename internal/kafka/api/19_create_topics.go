@@ -20,6 +20,7 @@ func (a *API) createTopics(c *call, req *kmsg.CreateTopicsRequest) kmsg.Response
 	resp := kmsg.NewPtrCreateTopicsResponse()
 	twice := repeated(req.Topics, func(t *kmsg.CreateTopicsRequestTopic) string { return t.Topic })
 	answered := map[string]bool{}
+	room := a.settings.MaxPartitions // of one request, too, as in Kafka: its answer is many times its size
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		if twice[t.Topic] {
@@ -29,13 +30,20 @@ func (a *API) createTopics(c *call, req *kmsg.CreateTopicsRequest) kmsg.Response
 			}
 			continue
 		}
-		resp.Topics = append(resp.Topics, a.createOne(c, t, req.ValidateOnly))
+		r := a.createOne(c, t, room, req.ValidateOnly)
+		if r.ErrorCode == 0 {
+			room -= r.NumPartitions
+		}
+		resp.Topics = append(resp.Topics, r)
 	}
 	return resp
 }
 
-func (a *API) createOne(c *call, t *kmsg.CreateTopicsRequestTopic, validateOnly bool) kmsg.CreateTopicsResponseTopic {
+func (a *API) createOne(c *call, t *kmsg.CreateTopicsRequestTopic, room int32, validateOnly bool) kmsg.CreateTopicsResponseTopic {
 	plan, err := a.planRequested(c.ctx, t)
+	if err == nil && plan.partitions > room {
+		err = refuse(kerr.PolicyViolation, "Excessively large number of partitions per request.")
+	}
 	if err != nil {
 		return createTopicFailed(t.Topic, err)
 	}

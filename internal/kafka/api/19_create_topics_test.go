@@ -217,6 +217,18 @@ func TestPartitionsOfAllTopicsAreBounded(t *testing.T) {
 	}
 }
 
+func TestPartitionsOfOneRequestAreBounded(t *testing.T) {
+	b := newBroker(t, func(s *Settings) { s.MaxPartitions = 3 })
+	req := createRequest(newTopic("a"), newTopic("b"), newTopic("t"), newTopic("c"), newTopic("d"))
+	var got []string
+	for _, r := range do[*kmsg.CreateTopicsResponse](b, req, 7).Topics {
+		got = append(got, codeName(r.ErrorCode))
+	}
+	if want := "OK OK TOPIC_ALREADY_EXISTS OK POLICY_VIOLATION"; strings.Join(got, " ") != want {
+		t.Errorf("answers %v, want %s", got, want)
+	}
+}
+
 func TestLoweredMinInsyncReplicasIsLogged(t *testing.T) {
 	b := newBroker(t, func(s *Settings) { s.RedisReplicas = 1 })
 	b.createOutcome(newTopic("two", "min.insync.replicas", "2"))

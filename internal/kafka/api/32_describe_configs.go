@@ -17,16 +17,20 @@ import (
 // Topics, this broker and groups. v1 tells sources and synonyms (KIP-226), v3 types and documentation (KIP-569). Each
 // resource has its own answer. Version 0, which Kafka 4 dropped, is kept for old clients.
 
+// maxDescribedResources bounds the resources of one request: an answer is up to a thousand times as long as what asks for it.
+const maxDescribedResources = 10_000
+
 // configs is the list of settings that the answer is made of.
 type configs []kmsg.DescribeConfigsResponseResourceConfig
 
 func (a *API) describeConfigs(c *call, req *kmsg.DescribeConfigsRequest) kmsg.Response {
 	resp := kmsg.NewPtrDescribeConfigsResponse()
+	seen := map[string]bool{}
 	for i := range req.Resources {
 		asked := &req.Resources[i]
 		r := kmsg.NewDescribeConfigsResponseResource()
 		r.ResourceType, r.ResourceName = asked.ResourceType, asked.ResourceName
-		list, err := a.describeResource(c.ctx, asked)
+		list, err := a.describeOnce(c.ctx, asked, seen)
 		r.ErrorCode, r.ErrorMessage = errorCode(err), errorMessage(err)
 		r.Configs = list.only(asked.ConfigNames)
 		if !req.IncludeSynonyms {
@@ -53,6 +57,20 @@ func (l configs) without(drop func(*kmsg.DescribeConfigsResponseResourceConfig))
 		drop(&l[i])
 	}
 	return l
+}
+
+// describeOnce describes a resource unless the request named it before, which only a request made to cost memory does, or
+// names too many.
+func (a *API) describeOnce(ctx context.Context, r *kmsg.DescribeConfigsRequestResource, seen map[string]bool) (configs, error) {
+	key := resourceKey(r.ResourceType, r.ResourceName)
+	if seen[key] {
+		return nil, errResourceTwice()
+	}
+	if len(seen) == maxDescribedResources {
+		return nil, refuse(kerr.InvalidRequest, "More than %d resources in one request.", maxDescribedResources)
+	}
+	seen[key] = true
+	return a.describeResource(ctx, r)
 }
 
 func (a *API) describeResource(ctx context.Context, r *kmsg.DescribeConfigsRequestResource) (configs, error) {

@@ -117,6 +117,21 @@ func TestDescribeConfigsShowsTheBrokersSettingsButNoSecrets(t *testing.T) {
 	}
 }
 
+func TestDescribeConfigsAnswersEachResourceOnceAndABoundedNumber(t *testing.T) {
+	b := newBroker(t, nil)
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	for i := range maxDescribedResources + 2 {
+		name := fmt.Sprint("g", max(0, i-1)) // the first twice
+		req.Resources = append(req.Resources, kmsg.DescribeConfigsRequestResource{ResourceType: groupResource, ResourceName: name, ConfigNames: []string{"no.such"}})
+	}
+	got := do[*kmsg.DescribeConfigsResponse](b, req, 4).Resources
+	for i, want := range map[int]string{0: "OK", 1: "INVALID_REQUEST", 2: "OK", maxDescribedResources: "OK", maxDescribedResources + 1: "INVALID_REQUEST"} {
+		if code := codeName(got[i].ErrorCode); code != want {
+			t.Errorf("resource %d: %s, want %s", i, code, want)
+		}
+	}
+}
+
 const (
 	opSet      = kmsg.IncrementalAlterConfigOpSet
 	opDelete   = kmsg.IncrementalAlterConfigOpDelete

@@ -4,5 +4,5 @@ package harness
 
 import "syscall"
 
-// endWithParent does nothing where the kernel cannot end a child with its parent.
-func endWithParent() *syscall.SysProcAttr { return nil }
+// EndWithParent does nothing where the kernel cannot end a child with its parent.
+func EndWithParent() *syscall.SysProcAttr { return nil }

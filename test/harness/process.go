@@ -77,7 +77,7 @@ func (p *process) spawn() error {
 	cmd := exec.Command(p.binary, p.args...)
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = endWithParent()
+	cmd.SysProcAttr = EndWithParent()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("run %s: %w", p.binary, err)
 	}

@@ -70,31 +70,63 @@ type fetch struct {
 }
 
 func (a *API) fetch(c *call, reply func(server.Response, error)) {
-	req := kmsg.NewPtrFetchRequest()
-	if err := a.decode(c, req); err != nil {
+	f, err := a.newFetch(c, reply)
+	if err != nil {
 		reply(nil, err)
 		return
+	}
+	if f == nil {
+		return
+	}
+	if err := a.fetching.acquire(c.ctx, f.weight()); err != nil {
+		reply(nil, err)
+		return
+	}
+	// Reading may wait for Redis, so it does not hold up the connection's other requests.
+	go f.run()
+}
+
+// newFetch makes a fetch of a request. It returns nil when the request was answered already, with its own refusal.
+func (a *API) newFetch(c *call, reply func(server.Response, error)) (*fetch, error) {
+	if err := a.checkSize(c); err != nil {
+		return nil, err
+	}
+	if err := a.control.acquire(c.ctx, len(c.req.Body)); err != nil {
+		return nil, err
+	}
+	defer a.control.release(len(c.req.Body))
+	req := kmsg.NewPtrFetchRequest()
+	if err := a.decode(c, req); err != nil {
+		return nil, err
 	}
 	plan, err := a.planFetch(req)
 	if err != nil {
 		a.failed(c, "fetch", err)
 		reply(&fetchRefusal{version: c.version(), err: err, req: req}, nil)
-		return
-	}
-	replica := req.ReplicaID
-	if c.version() >= 15 {
-		replica = req.ReplicaState.ID
+		return nil, nil
 	}
 	f := &fetch{
-		api: a, call: c, plan: plan, reply: reply, replica: replica, committed: req.IsolationLevel == 1,
+		api: a, call: c, plan: plan, reply: reply, replica: req.ReplicaID, committed: req.IsolationLevel == 1,
 		began: a.now(), partitions: make([]fetchPartition, len(plan.partitions)),
+	}
+	if c.version() >= 15 {
+		f.replica = req.ReplicaState.ID
 	}
 	for i, p := range plan.partitions {
 		f.partitions[i] = fetchPartition{sessionPartition: p, next: p.ask.offset, due: true}
 	}
-	// Reading may wait for Redis, so it does not hold up the connection's other requests.
-	go f.run()
+	return f, nil
 }
+
+// fetchPartitionBytes is about what a partition takes while its fetch is served, and maxFetchingBytes bounds that for
+// all fetches of very many partitions together: a session lets a small request name them.
+const (
+	fetchPartitionBytes = 256
+	maxFetchingBytes    = 256 << 20
+)
+
+// weight is what the fetch takes of API.fetching.
+func (f *fetch) weight() int { return min(fetchPartitionBytes*len(f.partitions), maxFetchingBytes) }
 
 // run reads what is due until there is enough to answer, or leaves the fetch waiting.
 func (f *fetch) run() {
@@ -115,6 +147,7 @@ func (f *fetch) run() {
 // recover turns a panic into the end of the connection.
 func (f *fetch) recover() {
 	if r := recover(); r != nil {
+		f.end()
 		f.call.log().Error("fetch panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 		f.reply(nil, errors.New("fetch panicked"))
 	}
@@ -189,9 +222,21 @@ func (f *fetch) watch() {
 
 // finish answers.
 func (f *fetch) finish() {
+	f.end()
+	f.measure()
+	f.reply(newFetchResponse(f, f.answered()), nil)
+}
+
+// end stops the wait for good.
+func (f *fetch) end() {
 	f.mu.Lock()
+	over := f.done
 	f.done = true
 	f.mu.Unlock()
+	if over {
+		return
+	}
+	f.api.fetching.release(f.weight())
 	if f.timer != nil {
 		f.timer.Stop()
 		f.undrain()
@@ -201,8 +246,6 @@ func (f *fetch) finish() {
 			p.cancel()
 		}
 	}
-	f.measure()
-	f.reply(newFetchResponse(f, f.answered()), nil)
 }
 
 // answered returns the partitions that the answer names: all, or in a running session those with news.
@@ -213,21 +256,19 @@ func (f *fetch) answered() []*fetchPartition {
 		defer fs.mu.Unlock()
 	}
 	answered := make([]*fetchPartition, 0, len(f.partitions))
-	var got map[*sessionPartition]bool
+	served := 0
 	for i := range f.partitions {
 		p := &f.partitions[i]
 		if p.news() || !f.plan.incremental {
 			answered = append(answered, p)
 		}
 		if p.bytes > 0 && fs != nil {
-			if got == nil {
-				got = make(map[*sessionPartition]bool)
-			}
-			got[p.sessionPartition] = true
+			p.served = true
+			served++
 		}
 	}
-	if fs != nil {
-		fs.served(got)
+	if served > 0 {
+		fs.rotate()
 	}
 	return answered
 }

@@ -154,19 +154,17 @@ func (fs *fetchSession) forget(keys []sessionKey) {
 	fs.order = slices.DeleteFunc(fs.order, func(p *sessionPartition) bool { return fs.partitions[p.sessionKey] != p })
 }
 
-// served moves the partitions that got records behind the others, so that none starves while the answer's size is
-// limited. got tells them. The caller holds fs.mu.
-func (fs *fetchSession) served(got map[*sessionPartition]bool) {
-	if len(got) == 0 || len(got) == len(fs.order) {
-		return
-	}
-	slices.SortStableFunc(fs.order, func(a, b *sessionPartition) int {
-		switch {
-		case got[a] == got[b]:
-			return 0
-		case got[b]:
-			return -1
+// rotate moves the partitions that got records behind the others, so that none starves while the answer's size is
+// limited. The caller holds fs.mu.
+func (fs *fetchSession) rotate() {
+	served := func(p *sessionPartition) int {
+		if p.served {
+			return 1
 		}
-		return 1
-	})
+		return 0
+	}
+	slices.SortStableFunc(fs.order, func(a, b *sessionPartition) int { return served(a) - served(b) })
+	for _, p := range fs.order {
+		p.served = false
+	}
 }

@@ -34,6 +34,7 @@ type sessionPartition struct {
 	ask           partitionAsk
 	highWatermark int64 // as last sent; -1: nothing was, or an error
 	logStart      int64
+	served        bool // it got records in the answer that is being made
 }
 
 // partitionAsk is what a client asks of a partition.

@@ -38,7 +38,8 @@ type API struct {
 	routes    routes
 	effective effectiveCache
 	sessions  *fetchSessions
-	control   *decodeBudget
+	control   *sizeBudget // of decoded control requests
+	fetching  *sizeBudget // of fetches that are served
 }
 
 // New makes an API.
@@ -56,6 +57,7 @@ func New(d Deps, s Settings) *API {
 		settings: s,
 		routes:   newRoutes(),
 		sessions: newFetchSessions(s.MaxFetchSessions, s.FetchSessionEvictAfter, d.Random),
-		control:  newDecodeBudget(s.MaxControlRequestBytes),
+		control:  newSizeBudget(s.MaxControlRequestBytes, smallControl),
+		fetching: newSizeBudget(maxFetchingBytes, smallFetching),
 	}
 }

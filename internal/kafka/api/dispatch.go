@@ -30,11 +30,8 @@ func (a *API) Serve(ctx context.Context, req *server.Request, reply func(server.
 	r.serve(a, &call{ctx: ctx, req: req, route: r, base: a.log}, reply)
 }
 
-// decode reads a control request's body into req, which aliases the body.
+// decode reads a control request's body into req, which aliases the body. The caller has checked its size.
 func (a *API) decode(c *call, req kmsg.Request) error {
-	if err := a.checkSize(c); err != nil {
-		return err
-	}
 	req.SetVersion(c.version())
 	unsafe, ok := req.(interface{ UnsafeReadFrom([]byte) error })
 	if !ok {

@@ -64,8 +64,8 @@ func TestUnknownTagsAndTrailingBytesAreIgnored(t *testing.T) {
 	}
 }
 
-func TestDecodeBudgetMakesLargeRequestsTakeTurns(t *testing.T) {
-	b := newDecodeBudget(100 << 10)
+func TestSizeBudgetMakesLargeRequestsTakeTurns(t *testing.T) {
+	b := newSizeBudget(100<<10, smallControl)
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := b.acquire(ctx, 80<<10); err != nil {
 		t.Fatal(err)

@@ -62,11 +62,16 @@ type request[T any] interface {
 // handler's answer is encoded in the same version.
 func inline[T any, P request[T]](handle func(*API, *call, P) kmsg.Response) serveFunc {
 	return func(a *API, c *call, reply func(server.Response, error)) {
-		if err := a.control.acquire(c.ctx, min(len(c.req.Body), a.settings.MaxControlRequestBytes)); err != nil {
+		size := len(c.req.Body)
+		if err := a.checkSize(c); err != nil {
 			reply(nil, err)
 			return
 		}
-		defer a.control.release(min(len(c.req.Body), a.settings.MaxControlRequestBytes))
+		if err := a.control.acquire(c.ctx, size); err != nil {
+			reply(nil, err)
+			return
+		}
+		defer a.control.release(size)
 		req := P(new(T))
 		if err := a.decode(c, req); err != nil {
 			reply(nil, err)

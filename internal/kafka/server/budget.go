@@ -6,7 +6,7 @@ import "sync"
 // only when they have fallen to resume: the gap keeps it from flapping.
 type budget struct {
 	max, resume int64
-	onChange    func(used int64)
+	onChange    func(used int64) // called with the lock held, so that the last value told is the last one
 	onPause     func(action string)
 
 	mu     sync.Mutex
@@ -50,9 +50,8 @@ func (b *budget) addLocked(n int) {
 	if pause {
 		b.paused = make(chan struct{})
 	}
-	used := b.used
+	b.onChange(b.used)
 	b.mu.Unlock()
-	b.onChange(used)
 	if pause {
 		b.onPause(ActionPause)
 	}
@@ -67,9 +66,8 @@ func (b *budget) release(n int) {
 		close(b.paused)
 		b.paused = nil
 	}
-	used := b.used
+	b.onChange(b.used)
 	b.mu.Unlock()
-	b.onChange(used)
 	if resume {
 		b.onPause(ActionResume)
 	}

@@ -13,17 +13,23 @@ const watchInterval = time.Second
 func (s *Server) watch() {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	for range tick.C {
-		s.sweep(s.now())
-		if s.isClosing() {
-			s.mu.Lock()
-			done := len(s.conns) == 0
-			s.mu.Unlock()
-			if done {
-				return
-			}
+	for closing := s.closing; ; {
+		select {
+		case <-tick.C:
+			s.sweep(s.now())
+		case <-closing:
+			closing = nil
+		}
+		if closing == nil && s.connections() == 0 {
+			return
 		}
 	}
+}
+
+func (s *Server) connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
 }
 
 // sweep closes the connections that have timed out at now.

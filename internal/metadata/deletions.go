@@ -62,7 +62,7 @@ func (s *Store) commitDeletion(ctx context.Context, t *Topic) (final *Topic, rem
 				return nil, false, err
 			}
 		default: // somebody else took it off, maybe in a newer version than the one listed above
-			s.Forget(t)
+			s.forget(t)
 			t, err = s.list(ctx, t)
 			return t, false, err
 		}

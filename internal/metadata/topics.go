@@ -120,7 +120,7 @@ func (s *Store) alter(ctx context.Context, t *Topic, partitions int32, configs m
 		}
 		return nil, ErrVersionConflict
 	default:
-		s.Forget(t)
+		s.forget(t)
 		return nil, ErrUnknownTopic
 	}
 }
@@ -163,6 +163,7 @@ func (s *Store) changed(name, encoded, before, revision string) (*Topic, error) 
 	return t, nil
 }
 
+// put replaces a topic in memory, or removes it when t is nil. An older version or life never replaces a newer one.
 func (s *Store) put(name string, t *Topic, before, revision string) {
 	s.apply.Lock()
 	defer s.apply.Unlock()
@@ -170,11 +171,21 @@ func (s *Store) put(name string, t *Topic, before, revision string) {
 	if before != cur.revision {
 		revision = ""
 	}
+	if have := cur.byName[name]; have != nil && t != nil && have.newerThan(t) {
+		t = have
+	}
 	s.snap.Store(cur.with(name, t, revision))
 }
 
-// Forget drops one life of a topic from memory, so that the next reader asks Redis: somebody found that it is over.
-func (s *Store) Forget(t *Topic) {
+func (t *Topic) newerThan(o *Topic) bool {
+	if t.ID != o.ID {
+		return t.ID.String() > o.ID.String()
+	}
+	return t.Version > o.Version
+}
+
+// forget drops one life of a topic from memory, so that the next reader asks Redis: somebody found that it is over.
+func (s *Store) forget(t *Topic) {
 	s.apply.Lock()
 	defer s.apply.Unlock()
 	cur := s.snap.Load()

@@ -39,3 +39,19 @@ func TestCommandsAreEncodedAsArraysOfBulkStrings(t *testing.T) {
 		t.Fatalf("got %q, want %q", got, want)
 	}
 }
+
+func FuzzEntries(f *testing.F) {
+	f.Add([]byte(twoEntries))
+	f.Add([]byte("*1\r\n*2\r\n$1\r\n1\r\n*-1\r\n"))
+	f.Add([]byte("-ERR no\r\n"))
+	f.Fuzz(func(t *testing.T, reply []byte) {
+		c := &Conn{in: bytes.NewReader(reply), buf: make([]byte, 16)}
+		n, values, _, err := c.entries(nil, []byte("-"))
+		if err == nil && (n > len(reply) || len(values) > len(reply)) {
+			t.Fatalf("%d entries and %d bytes out of %d", n, len(values), len(reply))
+		}
+		if len(c.buf) > 2*len(reply)+16 {
+			t.Fatalf("a buffer of %d bytes for a reply of %d", len(c.buf), len(reply))
+		}
+	})
+}

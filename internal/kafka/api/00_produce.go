@@ -203,15 +203,6 @@ func (a *API) topicByID(ctx context.Context, id [16]byte) (*topicView, error) {
 	return a.view(t), nil
 }
 
-// failed counts an error that a client is answered. One of no known kind is a fault of ours, and logged.
-func (a *API) failed(c *call, operation string, err error) {
-	e := kafkaError(err)
-	a.metrics.Failed(operation, e.Message)
-	if !isKnown(err) {
-		c.log().Error("answering an error of no known kind", "operation", operation, "answer", e.Message, "error", err)
-	}
-}
-
 // recordErrors returns the batch indexes of the records that err refuses, and why (KIP-467).
 func recordErrors(err error) ([]int32, string) {
 	var r *batch.RecordError

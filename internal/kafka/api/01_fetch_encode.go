@@ -152,7 +152,7 @@ func (e *fetchEncoder) appendPartition(p *fetchPartition) {
 		bounds.HighWatermark, bounds.LogStart = -1, -1
 	}
 	e.out = appendInt32(e.out, p.partition)
-	e.out = appendInt16(e.out, errorCode(p.err))
+	e.out = appendInt16(e.out, fetchErrorCode(p.err))
 	e.out = appendInt64(e.out, bounds.HighWatermark)
 	e.out = appendInt64(e.out, bounds.HighWatermark) // the last stable offset: there are no transactions
 	if e.version >= 5 {

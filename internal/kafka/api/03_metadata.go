@@ -81,7 +81,7 @@ func (a *API) metadataTopic(c *call, asked *kmsg.MetadataRequestTopic, create bo
 		return a.describeTopic(t, nodes)
 	}
 	r := kmsg.NewMetadataResponseTopic()
-	r.ErrorCode, r.Topic, r.TopicID = errorCode(err), asked.Topic, asked.TopicID
+	r.ErrorCode, r.Topic, r.TopicID = metadataErrorCode(err), asked.Topic, asked.TopicID
 	if errors.Is(err, metadata.ErrUnavailable) {
 		r.ErrorCode = kerr.LeaderNotAvailable.Code // the code that makes clients ask again soon
 	}

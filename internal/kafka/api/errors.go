@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -13,82 +14,97 @@ import (
 	"github.com/korvet-io/korvet/internal/topicconfig"
 )
 
-// errorCodes is the one place that turns the error kinds of the packages below into Kafka's codes. The first match counts.
-var errorCodes = []struct {
+// errorKind is an error kind of a package below.
+type errorKind struct {
 	kind error
 	code *kerr.Error
-}{
+	// private tells that the details are about what is behind the broker (addresses of Redis, say), so that clients are
+	// told the kind only.
+	private bool
+}
+
+// errorCodes is the one place that turns error kinds into Kafka's codes. The first match counts.
+var errorCodes = []errorKind{
 	// What a client does best with a partition that it cannot have here now is to ask for its leader again.
-	{partition.ErrNotLeader, kerr.NotLeaderForPartition},
-	{partition.ErrClosed, kerr.NotLeaderForPartition},
-	{partition.ErrTimeout, kerr.RequestTimedOut},
-	{partition.ErrStorage, kerr.KafkaStorageError},
-	{partition.ErrNotEnoughReplicas, kerr.NotEnoughReplicas},
-	{partition.ErrNotEnoughReplicasAfter, kerr.NotEnoughReplicasAfterAppend},
-	{partition.ErrOffsetOutOfRange, kerr.OffsetOutOfRange},
-	{partition.ErrOutOfOrderSequence, kerr.OutOfOrderSequenceNumber},
-	{partition.ErrInvalidProducerEpoch, kerr.InvalidProducerEpoch},
-	{partition.ErrInvalidRecord, kerr.InvalidRecord},
-	{partition.ErrTooLarge, kerr.MessageTooLarge},
-	{partition.ErrUnknownPartition, kerr.UnknownTopicOrPartition},
-	{partition.ErrFencedLeaderEpoch, kerr.FencedLeaderEpoch},
-	{partition.ErrUnknownLeaderEpoch, kerr.UnknownLeaderEpoch},
+	{partition.ErrNotLeader, kerr.NotLeaderForPartition, true},
+	{partition.ErrClosed, kerr.NotLeaderForPartition, true},
+	{partition.ErrTimeout, kerr.RequestTimedOut, true},
+	{partition.ErrStorage, kerr.KafkaStorageError, true},
+	{partition.ErrNotEnoughReplicas, kerr.NotEnoughReplicas, true},
+	{partition.ErrNotEnoughReplicasAfter, kerr.NotEnoughReplicasAfterAppend, true},
+	{partition.ErrOffsetOutOfRange, kerr.OffsetOutOfRange, false},
+	{partition.ErrOutOfOrderSequence, kerr.OutOfOrderSequenceNumber, false},
+	{partition.ErrInvalidProducerEpoch, kerr.InvalidProducerEpoch, false},
+	{partition.ErrInvalidRecord, kerr.InvalidRecord, false},
+	{partition.ErrTooLarge, kerr.MessageTooLarge, false},
+	{partition.ErrUnknownPartition, kerr.UnknownTopicOrPartition, false},
+	{partition.ErrFencedLeaderEpoch, kerr.FencedLeaderEpoch, false},
+	{partition.ErrUnknownLeaderEpoch, kerr.UnknownLeaderEpoch, false},
 
-	{batch.ErrCorrupt, kerr.CorruptMessage},
-	{batch.ErrInvalidRecord, kerr.InvalidRecord},
-	{batch.ErrInvalidTimestamp, kerr.InvalidTimestamp},
-	{batch.ErrUnsupportedCompression, kerr.UnsupportedCompressionType},
-	{batch.ErrTooLarge, kerr.MessageTooLarge},
+	{batch.ErrCorrupt, kerr.CorruptMessage, false},
+	{batch.ErrInvalidRecord, kerr.InvalidRecord, false},
+	{batch.ErrInvalidTimestamp, kerr.InvalidTimestamp, false},
+	{batch.ErrUnsupportedCompression, kerr.UnsupportedCompressionType, false},
+	{batch.ErrTooLarge, kerr.MessageTooLarge, false},
 
-	{metadata.ErrTopicExists, kerr.TopicAlreadyExists},
-	{metadata.ErrUnknownTopic, kerr.UnknownTopicOrPartition},
-	{metadata.ErrUnknownTopicID, kerr.UnknownTopicID},
-	{metadata.ErrUnavailable, kerr.RequestTimedOut},     // it may have happened
-	{metadata.ErrVersionConflict, kerr.RequestTimedOut}, // it lost every race it was repeated in
-	{metadata.ErrSuperseded, kerr.NotLeaderForPartition},
+	{metadata.ErrTopicExists, kerr.TopicAlreadyExists, false},
+	{metadata.ErrUnknownTopic, kerr.UnknownTopicOrPartition, false},
+	{metadata.ErrUnknownTopicID, kerr.UnknownTopicID, false},
+	{metadata.ErrUnavailable, kerr.RequestTimedOut, true},     // it may have happened
+	{metadata.ErrVersionConflict, kerr.RequestTimedOut, true}, // it lost every race it was repeated in
+	{metadata.ErrSuperseded, kerr.NotLeaderForPartition, true},
 
-	{context.DeadlineExceeded, kerr.RequestTimedOut},
-	{context.Canceled, kerr.RequestTimedOut},
+	{context.DeadlineExceeded, kerr.RequestTimedOut, true},
+	{context.Canceled, kerr.RequestTimedOut, true},
 }
 
-// kafkaError returns Kafka's error for err; nil for nil. An error of no known kind is storage that fails: clients try
-// again. It is never UNKNOWN_SERVER_ERROR, which clients take as the end.
-func kafkaError(err error) *kerr.Error {
-	if err == nil {
-		return nil
-	}
-	if e := knownError(err); e != nil {
-		return e
-	}
-	return kerr.KafkaStorageError
-}
-
-// isKnown tells whether err is of a kind that has a code of its own.
-func isKnown(err error) bool { return knownError(err) != nil }
-
-func knownError(err error) *kerr.Error {
+// classify returns Kafka's error for err, and its kind where one of errorCodes matches. An error of no known kind is
+// storage that fails, so that clients try again. It is never UNKNOWN_SERVER_ERROR, which clients take as the end.
+func classify(err error) (code *kerr.Error, kind *errorKind) {
 	var invalid *topicconfig.InvalidError
 	if errors.As(err, &invalid) {
-		return kerr.InvalidConfig
+		return kerr.InvalidConfig, nil
 	}
 	var coded *kerr.Error
 	if errors.As(err, &coded) {
-		return coded
+		return coded, nil
 	}
 	for i := range errorCodes {
 		if errors.Is(err, errorCodes[i].kind) {
-			return errorCodes[i].code
+			return errorCodes[i].code, &errorCodes[i]
 		}
 	}
-	return nil
+	return kerr.KafkaStorageError, &unknownKind
 }
+
+// unknownKind is the kind of errors that have none: a fault of ours.
+var unknownKind = errorKind{errors.New("internal error"), kerr.KafkaStorageError, true}
 
 // errorCode returns Kafka's error code for err, 0 for nil.
 func errorCode(err error) int16 {
-	if e := kafkaError(err); e != nil {
-		return e.Code
+	if err == nil {
+		return 0
 	}
-	return 0
+	code, _ := classify(err)
+	return code.Code
+}
+
+// fetchErrorCode is errorCode for a partition of a Fetch. Java's consumer ends at codes that Kafka does not answer a Fetch
+// with; it asks for the leader again after this one.
+func fetchErrorCode(err error) int16 {
+	return instead(errorCode(err), kerr.RequestTimedOut, kerr.NotLeaderForPartition)
+}
+
+// metadataErrorCode is errorCode for a topic in Metadata: after this code clients ask again.
+func metadataErrorCode(err error) int16 {
+	return instead(errorCode(err), kerr.RequestTimedOut, kerr.LeaderNotAvailable)
+}
+
+func instead(code int16, of, better *kerr.Error) int16 {
+	if code == of.Code {
+		return better.Code
+	}
+	return code
 }
 
 // maxMessage bounds an error's text, in bytes: it may quote what the client sent, and old versions of the protocol have
@@ -101,8 +117,23 @@ func errorMessage(err error) *string {
 		return nil
 	}
 	text := err.Error()
+	if _, kind := classify(err); kind != nil && kind.private {
+		text = kind.kind.Error()
+	}
 	if len(text) > maxMessage {
 		text = strings.ToValidUTF8(text[:maxMessage], "") + "..."
 	}
 	return &text
+}
+
+// failed counts an error that a client is answered. One of no known kind is a fault of ours, and logged.
+func (a *API) failed(c *call, operation string, err error) {
+	code, kind := classify(err)
+	a.metrics.Failed(operation, code.Message)
+	switch {
+	case kind == &unknownKind:
+		c.log().Error("answering an error of no known kind", "operation", operation, "answer", code.Message, "error", err)
+	case c.base.Enabled(c.ctx, slog.LevelDebug): // what clients are not told
+		c.log().Debug("answering an error", "operation", operation, "answer", code.Message, "error", err)
+	}
 }

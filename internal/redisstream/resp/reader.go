@@ -14,12 +14,15 @@ const (
 	maxBulk     = 64 << 20
 	maxElements = 1 << 20
 	maxDepth    = 8
+	maxLine     = 64 << 10
 	firstBuffer = 32 << 10
 	keepBuffer  = 1 << 20 // a larger buffer is given up once it is empty
 )
 
 // ErrProtocol is a reply that is not RESP2, or beyond the limits. The connection cannot be used any more.
 var ErrProtocol = errors.New("redis protocol error")
+
+var errLine = fmt.Errorf("%w: a line of over %d bytes", ErrProtocol, maxLine)
 
 // Reader buffers a connection's replies. Slices it returns are valid until the next call that may read.
 type Reader struct {
@@ -86,6 +89,9 @@ func (r *Reader) Line() ([]byte, error) {
 		b := r.Buffered()
 		if i := bytes.IndexByte(b[seen:], '\n'); i >= 0 {
 			end := seen + i
+			if end > maxLine {
+				return nil, errLine
+			}
 			if end == 0 || b[end-1] != '\r' {
 				return nil, fmt.Errorf("%w: a line without CR", ErrProtocol)
 			}
@@ -94,8 +100,8 @@ func (r *Reader) Line() ([]byte, error) {
 			return line, nil
 		}
 		seen = len(b)
-		if seen > 64<<10 {
-			return nil, fmt.Errorf("%w: a line of over 64 KiB", ErrProtocol)
+		if seen > maxLine {
+			return nil, errLine
 		}
 		if err := r.More(0); err != nil {
 			return nil, err

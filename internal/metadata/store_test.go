@@ -301,7 +301,8 @@ func TestEntriesThatAreNoTopicsAreLeftOut(t *testing.T) {
 	redis := redistest.Start(t)
 	s := open(t, redis, options(t, 1))
 	create(t, s, "t")
-	redis.Do("HSET", "korvet:topics", "hand", "made", "wrong", `{"name":"other"}`, ":rev", "changed")
+	redis.Do("HSET", "korvet:topics", "hand", "made", "wrong", `{"name":"other"}`,
+		"huge", `{"name":"huge","id":"01890a5d-ac96-774b-bcce-b302099a8057","partitions":2147483647}`, ":rev", "changed")
 	if err := s.Heartbeat(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -203,12 +203,16 @@ func (s *Store) decode(name, encoded string) (*Topic, error) {
 	return t, err
 }
 
+// maxPartitions is more than any topic is created with: an entry beyond it was not written by a broker, and answers that
+// list its partitions would cost the broker its memory.
+const maxPartitions = 1_000_000
+
 func (s *Store) decodeAny(encoded string) (*Topic, error) {
 	t := &Topic{}
 	if err := json.Unmarshal([]byte(encoded), t); err != nil {
 		return nil, fmt.Errorf("decode topic: %w", err)
 	}
-	if t.Name == "" || t.ID == uuid.Nil || t.Partitions < 1 {
+	if t.Name == "" || t.ID == uuid.Nil || t.Partitions < 1 || t.Partitions > maxPartitions {
 		return nil, fmt.Errorf("decode topic: name %q, id %s, %d partitions", t.Name, t.ID, t.Partitions)
 	}
 	t.Config = s.opt.Schema.Effective(t.Name, t.Configs)

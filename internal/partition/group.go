@@ -40,8 +40,9 @@ type item struct {
 func (g *group) end() int64 { return int64(g.append.Last().Seq) + 1 }
 
 // buildGroup takes batches off the queue, in order, until the group is full. Those that are refused or repeat an earlier
-// one are answered without it. The result is nil when no batch is left to send. The lock is held.
-func (p *Partition) buildGroup(now time.Duration, fx *effects) *group {
+// one are answered without it. The result is nil when no batch is left to send; doubt then tells that one cannot be answered
+// before a fence. The lock is held.
+func (p *Partition) buildGroup(now time.Duration, fx *effects) (built *group, doubt bool) {
 	g := &group{producers: map[int64]*producer{}, times: p.times, sentAt: now}
 	ms := p.nextMs(now)
 	p.expireProducers(int64(ms), fx)
@@ -55,6 +56,9 @@ func (p *Partition) buildGroup(now time.Duration, fx *effects) *group {
 		if len(g.items) > 0 && (count > p.env.MaxGroupRecords || bytes+w.batch.UncompressedLen > p.env.MaxGroupBytes) {
 			break
 		}
+		if doubt = p.doubts(g, w); doubt {
+			break
+		}
 		taken++
 		if !p.admit(g, w, next, int64(ms), fx) {
 			continue
@@ -64,11 +68,11 @@ func (p *Partition) buildGroup(now time.Duration, fx *effects) *group {
 	}
 	p.queue = dropFirst(p.queue, taken)
 	if len(g.items) == 0 {
-		return nil
+		return nil, doubt
 	}
 	p.describe(g)
 	p.stamped = max(p.stamped, ms) // from now on, whatever becomes of it: the next fence's floor rests on it
-	return g
+	return g, false
 }
 
 // dropFirst removes the first n of a queue, keeping its array.
@@ -76,6 +80,16 @@ func dropFirst(queue []*pending, n int) []*pending {
 	left := copy(queue, queue[n:])
 	clear(queue[left:])
 	return queue[:left]
+}
+
+// doubts tells whether a batch seems out of order although this broker may not lead any more: another one may have
+// appended what comes before it, and the producer must not be told that its sequence is broken. A fence after the batch
+// arrived settles that.
+func (p *Partition) doubts(g *group, w *pending) bool {
+	if w.batch.ProducerID < 0 || w.number <= p.term.covers {
+		return false
+	}
+	return errors.Is(p.producers.check(w.batch, g.producers).err, ErrOutOfOrderSequence)
 }
 
 // admit adds a batch to the group, or answers it.

@@ -35,6 +35,7 @@ type term struct {
 	expiry   uint64        // no ms at or beyond it is stamped
 	redisNow uint64        // Redis's time when ...
 	at       time.Duration // ... the clock showed this
+	covers   uint64        // batches that arrived before the fence began: this broker led after they were sent
 }
 
 // Partition is one partition's log. It is a state machine under a lock: events (a batch, an answer of Redis, time passing)
@@ -59,6 +60,8 @@ type Partition struct {
 	fenceConn redisstream.Conn
 	term      term
 	stamped   uint64 // largest ms ever stamped by this process
+	arrived   uint64 // batches that came so far
+	covers    uint64 // arrived when the fence under way began
 	appender  *redisstream.Appender
 	producers producers
 	times     times
@@ -72,12 +75,14 @@ type Partition struct {
 	tail      tail
 	watchers  watchers
 	positions positions
-	swept     atomic.Bool // on the manager's list of partitions to which time matters
+	readFrom  redisstream.Identity // what tail and positions belong to
+	swept     atomic.Bool          // on the manager's list of partitions to which time matters
 }
 
 // logState are the ends of the log and what lies between, as known to a partition that leads.
 type logState struct {
 	known    bool // the fields hold: loaded by a fence under the current identity
+	led      bool // this broker leads: the tail cache is part of this log
 	logStart int64
 	leo      int64 // log end offset
 	high     int64 // high watermark
@@ -92,6 +97,7 @@ type pending struct {
 	done     func(Appended, error) // nil once answered
 	deadline time.Duration         // 0: none
 	began    time.Duration
+	number   uint64 // among the partition's arrivals
 }
 
 func newPartition(ref Ref, e *env) *Partition {
@@ -180,6 +186,8 @@ func (p *Partition) Append(b *batch.Batch, opt AppendOptions, done func(Appended
 	if p.phase == gone {
 		fx.answer(w, Appended{}, p.reason)
 	} else {
+		p.arrived++
+		w.number = p.arrived
 		p.queue = append(p.queue, w)
 		p.advance(now, &fx)
 	}
@@ -212,7 +220,7 @@ func (p *Partition) advance(now time.Duration, fx *effects) {
 	if p.flight != nil || p.phase == fencing || p.phase == gone {
 		return
 	}
-	if len(p.queue) == 0 && p.unknown == nil && !(p.wanted && p.phase == resting) {
+	if len(p.queue) == 0 && p.unknown == nil && !p.needsTerm() {
 		return
 	}
 	if !p.mayWrite(now) {
@@ -222,10 +230,20 @@ func (p *Partition) advance(now time.Duration, fx *effects) {
 	if len(p.queue) == 0 {
 		return
 	}
-	if g := p.buildGroup(now, fx); g != nil {
+	g, doubt := p.buildGroup(now, fx)
+	switch {
+	case g != nil:
 		p.flight = g
 		fx.send = g
+	case doubt:
+		p.phase = resting
+		p.fence(now, fx)
 	}
+}
+
+// needsTerm tells whether somebody waits for this broker to lead although there is nothing to write.
+func (p *Partition) needsTerm() bool {
+	return p.phase == resting && (p.wanted || len(p.confirm.waiting) > 0)
 }
 
 // mayWrite tells whether an append may be sent under the current term.
@@ -290,7 +308,7 @@ func (p *Partition) Tick() (busy bool) {
 	p.advance(now, &fx)
 	fx.confirm = fx.confirm || p.wantsConfirm()
 	busy = p.flight != nil || p.unknown != nil || p.phase == fencing || len(p.queue) > 0 || len(p.confirm.waiting) > 0 ||
-		p.wanted && p.phase == resting || p.wantsConfirm()
+		p.needsTerm() || p.wantsConfirm()
 	p.mu.Unlock()
 	p.run(&fx)
 	return busy

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
 // windowSize is how many batches of a producer are remembered, as in Kafka: a client has at most five in flight.
@@ -74,12 +75,17 @@ func (p *producer) add(b *batch.Batch, base, nowMs int64) {
 	p.usedMs = nowMs
 }
 
-// dropFrom forgets batches at or above offset end: claims that the stream does not bear out. It tells whether any is left.
-func (p *producer) dropFrom(end int64) bool {
-	for p.n > 0 && p.window[p.n-1].base+int64(p.window[p.n-1].count) > end {
-		p.n--
+// dropVoid forgets batches in a void. It tells whether any is left.
+func (p *producer) dropVoid(v void) bool {
+	kept := uint8(0)
+	for _, s := range p.window[:p.n] {
+		if s.base < v.from || s.base >= v.to {
+			p.window[kept] = s
+			kept++
+		}
 	}
-	return p.n > 0
+	p.n = kept
+	return kept > 0
 }
 
 func lastSequence(b *batch.Batch) int32 { return (b.BaseSequence + b.Count - 1) & 0x7fffffff }
@@ -206,13 +212,37 @@ func (ps *producers) expire(beforeMs int64) []string {
 	return gone
 }
 
-// dropFrom forgets batches at or above offset end.
-func (ps *producers) dropFrom(end int64) {
+// dropVoid forgets batches in a void.
+func (ps *producers) dropVoid(v void) {
 	for id, p := range ps.known {
-		if p.dropFrom(end) {
+		if p.dropVoid(v) {
 			ps.known[id] = p
 		} else {
 			delete(ps.known, id)
 		}
 	}
+}
+
+// voidPrefix begins the names of the state fields that hold voids.
+const voidPrefix = "void:"
+
+// void are offsets [from, to) that an owner claimed, and that a stranger's entry kept it from writing. They are skipped.
+type void struct{ from, to int64 }
+
+// decodeVoid reads "void:<last sequence claimed>" -> "<last sequence there>", which is empty when there was none.
+func decodeVoid(name, value string) (void, error) {
+	last, err := strconv.ParseUint(strings.TrimPrefix(name, voidPrefix), 10, 64)
+	if err != nil {
+		return void{}, fmt.Errorf("void field %q: %w", name, err)
+	}
+	v := void{to: redisstream.EndOffset(last)}
+	if value == "" {
+		return v, nil
+	}
+	there, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		return void{}, fmt.Errorf("void value %q: %w", value, err)
+	}
+	v.from = redisstream.EndOffset(there)
+	return v, nil
 }

@@ -18,8 +18,14 @@ func (p *Partition) state(ctx context.Context) (logState, int32, error) {
 		p.mu.Unlock()
 		return logState{}, 0, err
 	}
+	if id := p.env.shard.Identity(); p.readFrom != id { // what was read from another Redis says nothing of this one
+		p.readFrom = id
+		p.env.budget.reset(&p.tail)
+		p.positions.forget()
+	}
 	if p.current() && (p.log0.high == p.log0.leo || p.replicas() > 0) {
 		s, epoch := p.log0, p.term.epoch
+		s.led = true
 		p.mu.Unlock()
 		return s, epoch, nil
 	}
@@ -48,6 +54,23 @@ func (p *Partition) look(ctx context.Context) (logState, int32, error) {
 	}
 	end := redisstream.EndOffset(v.LastSeq)
 	return logState{known: true, logStart: min(v.LogStart, end), leo: end, high: end, epochs: v.Epochs, view: &v}, v.Epoch, nil
+}
+
+// recheck asks Redis where the log ends when what is remembered seems to end too early.
+func (p *Partition) recheck(ctx context.Context, s logState, epoch int32) (logState, int32, error) {
+	fresh, freshEpoch, err := p.look(ctx)
+	if err != nil || fresh.leo <= s.leo {
+		return s, epoch, err
+	}
+	p.mu.Lock()
+	if p.phase == leading && p.flight == nil && p.log0.leo == s.leo { // not this broker's doing
+		p.phase, p.log0.known = resting, false
+	}
+	p.mu.Unlock()
+	if p.replicas() > 0 {
+		return s, epoch, fmt.Errorf("%w: what the replicas have is not known yet", ErrNotLeader)
+	}
+	return fresh, freshEpoch, nil
 }
 
 func readError(err error) error {
@@ -85,14 +108,22 @@ func (p *Partition) Read(ctx context.Context, req ReadRequest, dst []byte) (Read
 	if err != nil {
 		return res, err
 	}
+	if req.Offset > s.high { // another broker may have taken over and moved on
+		if s, epoch, err = p.recheck(ctx, s, epoch); err != nil {
+			return res, err
+		}
+		res.Bounds = s.bounds(epoch)
+	}
 	if req.Offset < s.logStart || req.Offset > s.high {
 		return res, fmt.Errorf("%w: %d is not in [%d, %d]", ErrOffsetOutOfRange, req.Offset, s.logStart, s.high)
 	}
 	if req.Offset == s.high {
 		return res, nil
 	}
-	tier := "cache"
-	out, hit := p.tail.read(dst, req.Offset, s.high, req.MaxBytes, req.AtLeastOne)
+	tier, out, hit := "cache", dst, false
+	if s.led {
+		out, hit = p.tail.read(dst, req.Offset, s.high, req.MaxBytes, req.AtLeastOne)
+	}
 	if !hit {
 		tier = "local"
 		out, err = p.readLocal(ctx, s, req, dst)

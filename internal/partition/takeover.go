@@ -18,13 +18,10 @@ func (p *Partition) fence(now time.Duration, fx *effects) {
 		return
 	}
 	p.held = nil
-	p.phase, p.since, p.fenceConn = fencing, now, nil
+	p.phase, p.since, p.fenceConn, p.covers = fencing, now, nil, p.arrived
 	q := redisstream.FenceRequest{
 		Owner: p.env.Owner, Token: p.env.token(), TopicID: p.topicID, LeaseMs: p.env.Lease.Milliseconds(),
 		Stamped: p.stamped, EndAtMin: redisstream.BeforeFirst, Force: p.env.gone, NowMs: p.env.redisTime,
-	}
-	if v := p.log0.view; v != nil {
-		q.EndAtMin = v.LeastEnd()
 	}
 	if p.unknown != nil && p.unknown.fate == undecided {
 		q.Unknown = &p.unknown.append
@@ -64,6 +61,7 @@ type takeover struct {
 	producers map[int64]producer
 	intervals []interval
 	tail      times
+	voids     []void
 }
 
 // fenced goes on from a fence: it reads what this process does not remember.
@@ -89,7 +87,7 @@ func (p *Partition) fenced(c redisstream.Conn, q redisstream.FenceRequest, f red
 
 // load reads registry, epochs, producers and the time index.
 func (p *Partition) load(t *takeover, tries int) {
-	t.producers, t.intervals, t.tail = map[int64]producer{}, nil, times{}
+	t.producers, t.intervals, t.tail, t.voids = map[int64]producer{}, nil, times{}, nil
 	redisstream.Registry(t.conn, p.keys, func(v redisstream.View, err error) {
 		if err != nil {
 			p.fenceFailed(err)
@@ -127,6 +125,11 @@ func (t *takeover) take(p *Partition, name, value string) {
 		}
 	case name == tailField:
 		t.tail, err = decodeTail(value)
+	case strings.HasPrefix(name, voidPrefix):
+		var v void
+		if v, err = decodeVoid(name, value); err == nil {
+			t.voids = append(t.voids, v)
+		}
 	}
 	if err != nil {
 		p.log.Error("stored partition state cannot be read", "err", err)
@@ -148,6 +151,9 @@ func (p *Partition) lead(t *takeover) {
 	if !t.continues {
 		p.adopt(t, end)
 	}
+	if !t.mine { // what waits for the replicas was appended under a term that another one ended
+		p.confirm.fail(fmt.Errorf("%w: another broker led meanwhile", ErrNotEnoughReplicasAfter), &fx)
+	}
 	p.settle(t, &fx)
 	p.takeEnd(before, end, &fx)
 	p.phase, p.wanted, p.retryAt = leading, false, 0
@@ -165,23 +171,18 @@ func (p *Partition) lead(t *takeover) {
 func (p *Partition) beginTerm(t *takeover, now time.Duration) {
 	p.term = term{
 		conn: t.conn, token: t.fence.Token, identity: t.conn.Identity(), epoch: t.got.Epoch, floor: t.got.Floor,
-		expiry: t.got.Expiry, redisNow: t.got.Now, at: now,
+		expiry: t.got.Expiry, redisNow: t.got.Now, at: now, covers: p.covers,
 	}
 	p.fenceConn = nil
 }
 
-// adopt replaces what this process remembers by what Redis has. Claims above the stream's own end are dropped.
+// adopt replaces what this process remembers by what Redis has.
 func (p *Partition) adopt(t *takeover, end int64) {
-	borneOut := end
-	if t.got.Alarm {
-		borneOut = 0
-		if id, err := redisstream.ParseID(t.got.Found); err == nil {
-			borneOut = redisstream.EndOffset(id.Seq)
-		}
-	}
 	p.producers = newProducers(p.env.MaxProducers)
 	p.producers.known = t.producers
-	p.producers.dropFrom(borneOut)
+	for _, v := range t.voids {
+		p.producers.dropVoid(v)
+	}
 	p.times.load(t.intervals, t.tail, end)
 	view := t.view
 	p.log0.epochs = view.Epochs
@@ -246,22 +247,27 @@ func (p *Partition) fenceFailed(err error) {
 		p.retryAt = now + time.Duration(held.Expiry-held.Now+1)*time.Millisecond
 		if !p.env.earlierSelf(held.Owner) {
 			p.held = kindOf(err)
-			p.failQueue(p.held, &fx)
-			p.wanted = false
+			p.giveUp(p.held, &fx)
 		}
 	case errors.Is(err, redisstream.ErrDeleted):
 		result = "deleted"
 		p.close(kindOf(err), &fx)
 	case isRefused, errors.Is(err, redisstream.ErrUnavailable):
 		p.retryAt = now + 10*time.Millisecond
-		p.failQueue(kindOf(err), &fx)
-		p.wanted = false
+		p.giveUp(kindOf(err), &fx)
 	default: // the connection was lost, or an earlier life is being deleted: soon again
 		p.retryAt = now + 10*time.Millisecond
 	}
 	p.mu.Unlock()
 	p.env.observer.Fenced(result)
 	p.run(&fx)
+}
+
+// giveUp answers all that waits for this broker to lead. A group of unknown outcome stays: the next fence tells.
+func (p *Partition) giveUp(err error, fx *effects) {
+	p.failQueue(err, fx)
+	p.confirm.fail(fmt.Errorf("%w: %w", ErrNotEnoughReplicasAfter, err), fx)
+	p.wanted = false
 }
 
 // earlierSelf tells whether an owner is an earlier life of this broker: its lease is waited for.

@@ -165,8 +165,8 @@ func (a *appendReply) exec(r *resp.Reader, multiErr, refusal string) (outcome, e
 		return nil, err
 	}
 	switch {
-	case multiErr != "": // without MULTI the commands ran one by one
-		return fmt.Errorf("%w: MULTI answered %q", ErrUnknownOutcome, multiErr), nil
+	case multiErr != "": // without MULTI the commands ran one by one: how many lines they answered is not followed
+		return nil, fmt.Errorf("%w: MULTI answered %q", resp.ErrProtocol, multiErr)
 	case bytes.HasPrefix(line, []byte("-EXECABORT")):
 		return refused(string(line[1:]), refusal), nil
 	case len(line) == 0 || line[0] != '*':
@@ -208,9 +208,9 @@ func (a *appendReply) drain(r *resp.Reader, left int64) (outcome, err error) {
 // skipResult takes one of EXEC's answers off the reader and tells its kind: '$' for an entry's id, 0 for null.
 func skipResult(r *resp.Reader) (byte, error) {
 	b := r.Buffered()
-	if len(b) >= 5 && b[0] == '$' && b[3] == '\r' { // the usual id has 10 to 99 characters
+	if len(b) >= 5 && b[0] == '$' && isDigit(b[1]) && isDigit(b[2]) && b[3] == '\r' && b[4] == '\n' { // the usual id has 10 to 99 characters
 		n := int(b[1]-'0')*10 + int(b[2]-'0')
-		if end := 5 + n + 2; n >= 3 && n < 100 && len(b) >= end && b[end-2] == '\r' {
+		if end := 5 + n + 2; len(b) >= end && b[end-2] == '\r' && b[end-1] == '\n' {
 			r.Discard(end)
 			return '$', nil
 		}
@@ -221,6 +221,8 @@ func skipResult(r *resp.Reader) (byte, error) {
 	}
 	return v.Kind, err
 }
+
+func isDigit(c byte) bool { return c-'0' <= 9 }
 
 // refused makes the error of an EXECABORT, whose cause is in the first refused command or in its own text.
 func refused(abort, refusal string) error {

@@ -64,13 +64,15 @@ func Fence(c Conn, keys Keys, q FenceRequest, done func(Fenced, error)) {
 
 func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, error)) {
 	request := resp.AppendCommand(nil, "HMGET", keys.Leader, "token", "owner")
-	request = resp.AppendCommand(request, "HGET", keys.Segments, "open")
+	request = resp.AppendCommand(request, "HMGET", keys.Segments, "open", "start", "sealed")
 	askAll(c, request, 2, func(v []resp.Value, err error) {
-		if err != nil || len(v[0].Elems) != 2 {
+		if err != nil || len(v[0].Elems) != 2 || len(v[1].Elems) != 3 {
 			done(Fenced{}, scriptError("read token", err))
 			return
 		}
-		seen, owner, open := v[0].Elems[0].Str, v[0].Elems[1].Str, v[1].Str
+		seen, owner, open := v[0].Elems[0].Str, v[0].Elems[1].Str, v[1].Elems[0].Str
+		q := q
+		q.EndAtMin = laterEnd(q.EndAtMin, v[1].Elems[1].Str, v[1].Elems[2].Str)
 		k := []string{
 			keys.Stream, keys.Leader, keys.State(seen), keys.State(q.Token), keys.Epochs, keys.Segments, keys.sealedBefore(open),
 		}
@@ -106,6 +108,19 @@ func (q FenceRequest) args(seen, owner, open string) []string {
 		q.Owner, seen, q.Token, q.TopicID, strconv.FormatInt(q.LeaseMs, 10), strconv.FormatUint(q.Stamped, 10),
 		strconv.FormatUint(q.EndAtMin, 10), flag(q.NewEpoch), flag(force), now, open, first, last,
 	}
+}
+
+// laterEnd is the highest of what is known of the log's last sequence without looking at the open segment: what the caller
+// knows, the log start, the end of the segment sealed last.
+func laterEnd(known uint64, start, sealed string) uint64 {
+	end := EndOffset(known)
+	if n, err := strconv.ParseUint(start, 10, 64); err == nil {
+		end = max(end, int64(n))
+	}
+	if n, err := strconv.ParseUint(sealed, 10, 64); err == nil {
+		end = max(end, EndOffset(n))
+	}
+	return SeqBefore(end)
 }
 
 // sealedBefore is the stream of the segment before the open one.

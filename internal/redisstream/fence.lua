@@ -59,12 +59,18 @@ else
   redis.call('XGROUP', 'DESTROY', KEYS[1], 'x')
 end
 if after(ARGV[7], seq) then seq = ARGV[7] end
-local alarm = 0
+local alarm, borne = 0, ''
 if claim and claim ~= found then -- a foreign XADD, DEL or eviction: offsets keep rising, and somebody is told
   alarm = 1
   local cms, cseq = string.match(claim, '(%d+)-(%d+)')
   ms = math.max(ms, tonumber(cms))
   if after(cseq, seq) then seq = cseq end
+  for _, stream in ipairs({KEYS[1], KEYS[7]}) do
+    for _, e in ipairs(redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 256)) do
+      local eseq = string.match(e[1], '-(%d+)')
+      if borne == '' or after(eseq, borne) then borne = eseq end
+    end
+  end
 end
 
 -- Is the append of unknown outcome in? From here on it cannot land any more. Half of it, which only a stranger's entry can
@@ -93,6 +99,8 @@ if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('RENAME', KEYS[3], KEYS[4]
 local expiry = math.max(now, floor) + lease
 if mine then expiry = math.max(expiry, exp) end
 redis.call('HSET', KEYS[4], 'exp', whole(expiry), 'last', id)
+-- Whoever reads the state from now on must not believe what was claimed between the stream's own end and the new one.
+if alarm == 1 then redis.call('HSET', KEYS[4], 'void:' .. seq, borne) end
 
 if not epoch then
   epoch = 0

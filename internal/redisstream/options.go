@@ -2,6 +2,7 @@ package redisstream
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -29,6 +30,9 @@ type Options struct {
 func ParseURI(uri string) (Options, error) {
 	u, err := url.Parse(uri)
 	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // the error itself repeats the text, password and all
+		}
 		return Options{}, fmt.Errorf("parse redis uri: %w", err)
 	}
 	o := Options{Network: "tcp"}
@@ -43,6 +47,9 @@ func ParseURI(uri string) (Options, error) {
 		o.TLS = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
 	case "redis+unix", "unix":
 		o.Network, o.Address, db = "unix", u.Path, u.Query().Get("db")
+		if u.Path == "" {
+			return Options{}, fmt.Errorf("parse redis uri: no path of a socket")
+		}
 	default:
 		return Options{}, fmt.Errorf("parse redis uri: scheme %q is none of redis, rediss, redis+unix", u.Scheme)
 	}

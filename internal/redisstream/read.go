@@ -3,6 +3,7 @@ package redisstream
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/korvet-io/korvet/internal/record"
@@ -218,6 +219,9 @@ func parseIDBytes(b []byte) (ID, bool) {
 	for _, c := range b {
 		switch {
 		case c >= '0' && c <= '9':
+			if *part >= math.MaxUint64/10 && (*part > math.MaxUint64/10 || c > '5') { // 2^64 - 1 ends with a 5
+				return ID{}, false
+			}
 			*part = *part*10 + uint64(c-'0')
 			digits++
 		case c == '-' && part == &id.Ms && digits > 0:

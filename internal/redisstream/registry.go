@@ -34,10 +34,10 @@ type View struct {
 	Owner    string
 	Epoch    int32
 	LogStart int64
-	LastSeq  uint64 // BeforeFirst of an empty log
-	Open     int64  // number of the open segment
-	Segments []Segment
-	Epochs   []Epoch // by rising epoch
+	LastSeq  uint64    // BeforeFirst of an empty log
+	Open     int64     // number of the open segment
+	Segments []Segment // by rising number, and so by rising offsets
+	Epochs   []Epoch   // by rising epoch
 }
 
 // Look reads a partition's view in one round trip.
@@ -131,7 +131,7 @@ func (v *View) registry(f resp.Value) error {
 			}
 		}
 	})
-	slices.SortFunc(v.Segments, func(a, b Segment) int { return cmp.Compare(a.Base, b.Base) })
+	slices.SortFunc(v.Segments, func(a, b Segment) int { return cmp.Compare(a.Number, b.Number) })
 	if p.err != nil {
 		return fmt.Errorf("read registry: %w", p.err)
 	}
@@ -200,6 +200,3 @@ func (v *View) Streams(keys Keys) []string {
 	}
 	return append(streams, keys.Stream)
 }
-
-// LeastEnd is the last sequence that the log has at least, whatever the stream says.
-func (v *View) LeastEnd() uint64 { return v.LastSeq }

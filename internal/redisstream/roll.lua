@@ -14,10 +14,30 @@ for k = 1, #i, 2 do
 end
 if length == 0 then return {'EMPTY'} end
 
-local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1][1]
+-- First and last offset: strangers' entries, whose offsets do not rise, are not taken for them.
+local function after(a, b) -- offsets as strings: doubles end at 2^53
+  if #a ~= #b then return #a > #b end
+  return a > b
+end
+local before = string.match(redis.call('HGET', KEYS[3], 's:' .. string.format('%.0f', tonumber(open) - 1)) or '', '^%S+ %S+ (%d+)')
+local fms, fseq
+local from = '-'
+repeat
+  local page = redis.call('XRANGE', KEYS[1], from, '+', 'COUNT', 4)
+  for _, e in ipairs(page) do
+    local ms, seq = string.match(e[1], '(%d+)-(%d+)')
+    if not before or after(seq, before) then
+      fms, fseq = ms, seq
+      break
+    end
+    from = '(' .. e[1]
+  end
+until fseq or #page < 4
+if not fseq then return {'EMPTY'} end -- only strangers' entries
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1][1]
-local fms, fseq = string.match(first, '(%d+)-(%d+)')
-local lms, lseq = string.match(newest, '(%d+)-(%d+)')
+local claim = redis.call('HGET', KEYS[5], 'last') or newest
+local lms, lseq = string.match(newest, '(%d+)-'), string.match(claim, '-(%d+)')
+if lseq == '18446744073709551615' then return {'EMPTY'} end -- the owner has not written yet
 local groups = redis.call('XINFO', 'GROUPS', KEYS[1])
 redis.call('RENAME', KEYS[1], KEYS[4])
 redis.call('XGROUP', 'CREATE', KEYS[1], 'x', '0', 'MKSTREAM')
@@ -44,6 +64,6 @@ until cursor == '0'
 local fields = redis.call('HKEYS', KEYS[6])
 for k = 1, #fields do redis.call('HDEL', KEYS[5], 't:' .. fields[k]) end
 
-redis.call('HSET', KEYS[3], 'topic', ARGV[1], 'open', string.format('%.0f', tonumber(open) + 1),
+redis.call('HSET', KEYS[3], 'topic', ARGV[1], 'open', string.format('%.0f', tonumber(open) + 1), 'sealed', lseq,
   's:' .. open, table.concat({'sealed', fseq, lseq, fms, lms}, ' '))
 return {'OK', fseq, lseq}

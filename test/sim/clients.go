@@ -146,7 +146,8 @@ func (c *idempotentClient) send(s *sentBatch) {
 	id, life := c.id, c.life
 	opt := partition.AppendOptions{AllReplicas: true, MinReplicas: c.at.minReplicas()}
 	b := newBatch(s.values, producer{id, s.seq})
-	c.at.Append(c.at.ref(), b, opt, func(a partition.Appended, err error) {
+	c.w.trace("send", c.at.name, s.values)
+	c.at.Append(c.w.lives[life], b, opt, func(a partition.Appended, err error) {
 		c.inFlight--
 		s.flying = false
 		c.w.trace("answer", s.values, a, err)

@@ -61,6 +61,7 @@ func (r *reader) take(rec seenRecord, bounds partition.Bounds) {
 		w.complain("a reader saw a record that the replicas do not have")
 	}
 	if before, ok := w.seen[rec.offset]; ok && before != rec.value {
+		w.trace("read", rec.offset, rec.value, "before", before)
 		w.complain("a reader saw another record at an offset")
 	}
 	w.seen[rec.offset] = rec.value

@@ -161,6 +161,7 @@ func (w *world) verdict() {
 	}
 	for value, offset := range w.acked {
 		if got, ok := at[value]; !ok || got != offset {
+			w.trace("acknowledged", value, "at", offset, "is at", got, ok)
 			w.complain("an acknowledged record is not at its offset")
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/korvet-io/korvet/internal/record"
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
 	"github.com/korvet-io/korvet/internal/redistest"
 )
 
@@ -227,14 +228,19 @@ func TestCursorThatEndsEarlyHasAnUnknownOutcome(t *testing.T) {
 func TestRefusedMultiGivesTheConnectionUp(t *testing.T) {
 	b, token, ms := filled(t, 3)
 	b.Do("ACL", "SETUSER", "default", "-multi")
-	if err := b.send(appendAt(token, ms+1, 3, values(2))); !errors.Is(err, ErrUnknownOutcome) {
+	appended, echoed := make(chan error, 1), make(chan error, 1)
+	NewAppender(b.keys).Send(b.conn, appendAt(token, ms+1, 3, values(2)), func(err error) { appended <- err })
+	ask(b.conn, resp.AppendCommand(nil, "ECHO", "hello"), func(v resp.Value, err error) {
+		if err == nil && v.Str != "hello" {
+			t.Errorf("ECHO was answered %+v", v)
+		}
+		echoed <- err
+	})
+	if err := <-appended; !errors.Is(err, ErrUnknownOutcome) {
 		t.Errorf("got %v, want an unknown outcome", err)
 	}
-	redistest.Eventually(t, "the connection to be given up", func() bool { return !b.conn.Alive() })
-	b.conn = b.acquire()
-	f, _ := b.mustFence(nil)
-	if f.LastSeq < 2 {
-		t.Errorf("the fence took another request's answer: %+v", f)
+	if err := <-echoed; err == nil {
+		t.Error("the connection goes on")
 	}
 }
 

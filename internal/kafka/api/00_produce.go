@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -93,24 +94,40 @@ func (a *API) produceTopic(c *call, t *produceTopic) (*topicView, error) {
 	return a.topicByName(c.ctx, string(t.name))
 }
 
+// fewPartitions is up to how many partitions looking for repeated ones pair by pair is cheaper than a map.
+const fewPartitions = 64
+
 // dropRepeated marks all but the last of entries that name the same partition, as Kafka's map of them does.
 func (p *produceCall) dropRepeated() {
-	if len(p.partitions) < 2 {
+	if len(p.partitions) > fewPartitions {
+		p.dropRepeatedOfMany()
 		return
 	}
-	type place struct {
-		topic string
-		index int32
+	for i := range p.partitions {
+		for j := i + 1; j < len(p.partitions) && !p.partitions[i].dropped; j++ {
+			p.partitions[i].dropped = p.same(&p.partitions[i], &p.partitions[j])
+		}
 	}
-	last := make(map[place]*producePartition, len(p.partitions))
+}
+
+func (p *produceCall) same(a, b *producePartition) bool {
+	if a.index != b.index {
+		return false
+	}
+	ta, tb := &p.topics[a.topic], &p.topics[b.topic]
+	return a.topic == b.topic || ta.id == tb.id && bytes.Equal(ta.name, tb.name)
+}
+
+func (p *produceCall) dropRepeatedOfMany() {
+	last := make(map[topicPartition]*producePartition, len(p.partitions))
 	for i := range p.partitions {
 		part := &p.partitions[i]
 		t := &p.topics[part.topic]
-		at := place{topic: string(t.name) + string(t.id[:]), index: part.index}
-		if before := last[at]; before != nil {
+		key := topicPartition{topic: string(t.name), id: t.id, partition: part.index}
+		if before := last[key]; before != nil {
 			before.dropped = true
 		}
-		last[at] = part
+		last[key] = part
 	}
 }
 

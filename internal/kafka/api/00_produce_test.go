@@ -224,15 +224,22 @@ func produceV9() kmsg.Request {
 }
 
 func TestProduceAnswersARepeatedPartitionOnce(t *testing.T) {
-	b := newBroker(t, nil)
-	req := produceOf("t", valuesOf("first"))
-	req.Topics = append(req.Topics, produceOf("t", valuesOf("second")).Topics...)
-	resp := do[*kmsg.ProduceResponse](b, req, 9)
-	if n := len(resp.Topics[0].Partitions) + len(resp.Topics[1].Partitions); n != 1 {
-		t.Fatalf("%d answers", n)
-	}
-	if end := b.logs.end("t", b); end != 1 {
-		t.Fatalf("log end is %d", end)
+	for name, others := range map[string]int{"few": 0, "many": 2 * fewPartitions} {
+		b := newBroker(t, nil)
+		topic := b.create("wide", 1000, nil)
+		req := produceOf("wide", valuesOf("first"))
+		for i := range others {
+			req.Topics[0].Partitions = append(req.Topics[0].Partitions, kmsg.ProduceRequestTopicPartition{Partition: int32(i + 1), Records: valuesOf("x")})
+		}
+		req.Topics = append(req.Topics, produceOf("wide", valuesOf("second, longer")).Topics...)
+		resp := do[*kmsg.ProduceResponse](b, req, 9)
+		if n := len(resp.Topics[0].Partitions) + len(resp.Topics[1].Partitions); n != others+1 || len(resp.Topics[1].Partitions) != 1 {
+			t.Errorf("%s: %d answers", name, n)
+		}
+		log := b.logs.log(partition.Ref{Topic: "wide", ID: topic.ID})
+		if len(log.batches) != 1 || !bytes.Contains(log.batches[0].Raw, []byte("second")) {
+			t.Errorf("%s: the last one does not count", name)
+		}
 	}
 }
 

@@ -286,16 +286,22 @@ func (p *fetchPartition) news() bool {
 	return changed || p.bytes > 0
 }
 
-// measure tells the metrics.
+// measure tells the metrics: of each topic once.
 func (f *fetch) measure() {
 	took := f.api.now().Sub(f.began)
+	sum := 0
 	for i := range f.partitions {
 		p := &f.partitions[i]
-		switch {
-		case p.err != nil:
+		if p.err != nil {
 			f.api.failed(f.call, "fetch", p.err)
-		case p.bytes > 0:
-			f.api.metrics.Fetched(p.view.Name, p.bytes, took)
+		}
+		sum += p.bytes
+		last := i+1 == len(f.partitions) || f.partitions[i+1].view != p.view
+		if last && sum > 0 && p.view != nil {
+			f.api.metrics.Fetched(p.view.Name, sum, took)
+		}
+		if last {
+			sum = 0
 		}
 	}
 }

@@ -80,20 +80,20 @@ func (a *API) askedPartitions(req *kmsg.FetchRequest, byID bool) []*sessionParti
 		n += len(req.Topics[i].Partitions)
 	}
 	asked := make([]*sessionPartition, 0, n)
-	var seen map[sessionKey]*sessionPartition
+	var seen map[topicPartition]*sessionPartition
 	if n > 1 {
-		seen = make(map[sessionKey]*sessionPartition, n)
+		seen = make(map[topicPartition]*sessionPartition, n)
 	}
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		for j := range t.Partitions {
 			p := newSessionPartition(t, &t.Partitions[j], byID)
-			if before := seen[p.sessionKey]; before != nil {
+			if before := seen[p.topicPartition]; before != nil {
 				before.ask = p.ask
 				continue
 			}
 			if seen != nil {
-				seen[p.sessionKey] = p
+				seen[p.topicPartition] = p
 			}
 			asked = append(asked, p)
 		}
@@ -103,10 +103,10 @@ func (a *API) askedPartitions(req *kmsg.FetchRequest, byID bool) []*sessionParti
 
 func newSessionPartition(t *kmsg.FetchRequestTopic, p *kmsg.FetchRequestTopicPartition, byID bool) *sessionPartition {
 	sp := &sessionPartition{
-		sessionKey:    sessionKey{partition: p.Partition},
-		ask:           partitionAsk{offset: p.FetchOffset, maxBytes: p.PartitionMaxBytes, leaderEpoch: p.CurrentLeaderEpoch, lastFetchedEpoch: p.LastFetchedEpoch},
-		highWatermark: -1,
-		logStart:      -1,
+		topicPartition: topicPartition{partition: p.Partition},
+		ask:            partitionAsk{offset: p.FetchOffset, maxBytes: p.PartitionMaxBytes, leaderEpoch: p.CurrentLeaderEpoch, lastFetchedEpoch: p.LastFetchedEpoch},
+		highWatermark:  -1,
+		logStart:       -1,
 	}
 	if byID {
 		sp.id = t.TopicID
@@ -116,14 +116,14 @@ func newSessionPartition(t *kmsg.FetchRequestTopic, p *kmsg.FetchRequestTopicPar
 	return sp
 }
 
-func forgottenPartitions(req *kmsg.FetchRequest, byID bool) []sessionKey {
-	var keys []sessionKey
+func forgottenPartitions(req *kmsg.FetchRequest, byID bool) []topicPartition {
+	var keys []topicPartition
 	for i := range req.ForgottenTopics {
 		t := &req.ForgottenTopics[i]
 		for _, p := range t.Partitions {
-			key := sessionKey{topic: t.Topic, partition: p}
+			key := topicPartition{topic: t.Topic, partition: p}
 			if byID {
-				key = sessionKey{id: t.TopicID, partition: p}
+				key = topicPartition{id: t.TopicID, partition: p}
 			}
 			keys = append(keys, key)
 		}
@@ -134,24 +134,24 @@ func forgottenPartitions(req *kmsg.FetchRequest, byID bool) []sessionKey {
 // update adds partitions to the session, or changes what is asked of those it has. The caller holds fs.mu.
 func (fs *fetchSession) update(asked []*sessionPartition) {
 	for _, p := range asked {
-		if have := fs.partitions[p.sessionKey]; have != nil {
+		if have := fs.partitions[p.topicPartition]; have != nil {
 			have.ask = p.ask
 			continue
 		}
-		fs.partitions[p.sessionKey] = p
+		fs.partitions[p.topicPartition] = p
 		fs.order = append(fs.order, p)
 	}
 }
 
 // forget drops partitions from the session. The caller holds fs.mu.
-func (fs *fetchSession) forget(keys []sessionKey) {
+func (fs *fetchSession) forget(keys []topicPartition) {
 	if len(keys) == 0 {
 		return
 	}
 	for _, key := range keys {
 		delete(fs.partitions, key)
 	}
-	fs.order = slices.DeleteFunc(fs.order, func(p *sessionPartition) bool { return fs.partitions[p.sessionKey] != p })
+	fs.order = slices.DeleteFunc(fs.order, func(p *sessionPartition) bool { return fs.partitions[p.topicPartition] != p })
 }
 
 // rotate moves the partitions that got records behind the others, so that none starves while the answer's size is

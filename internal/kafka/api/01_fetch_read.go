@@ -92,7 +92,7 @@ func (p *fetchPartition) took(data []byte, from int, version int16) error {
 	for at := from; at < len(data); {
 		h, ok := batch.Peek(data[at:])
 		if !ok {
-			break
+			return fmt.Errorf("the log returned %d bytes that are not whole batches", len(data)-at)
 		}
 		if version < zstdFetch && h.Codec == batch.Zstd {
 			return fmt.Errorf("%w: records are zstd, which Fetch version %d cannot carry", batch.ErrUnsupportedCompression, version)

@@ -21,8 +21,8 @@ const (
 // maxSessionPartitions bounds the partitions of all sessions together: each takes some 150 bytes.
 const maxSessionPartitions = 500_000
 
-// sessionKey names a partition in a session: by topic name, or by topic id from Fetch v13 on.
-type sessionKey struct {
+// topicPartition names a partition in requests: by topic name, or by topic id from Produce and Fetch v13 on.
+type topicPartition struct {
 	topic     string
 	id        uuid.UUID
 	partition int32
@@ -30,7 +30,7 @@ type sessionKey struct {
 
 // sessionPartition is a partition of a session: what to fetch, and what the client was told last.
 type sessionPartition struct {
-	sessionKey
+	topicPartition
 	ask           partitionAsk
 	highWatermark int64 // as last sent; -1: nothing was, or an error
 	logStart      int64
@@ -58,7 +58,7 @@ type fetchSession struct {
 
 	mu         sync.Mutex // held while a fetch is planned or answered; taken before fetchSessions.mu
 	epoch      int32      // that the next fetch must name
-	partitions map[sessionKey]*sessionPartition
+	partitions map[topicPartition]*sessionPartition
 	order      []*sessionPartition // in the order to serve them: those that got records last go to the end
 }
 
@@ -97,9 +97,9 @@ func (s *fetchSessions) open(now time.Time, byID bool, partitions []*sessionPart
 	if err != nil {
 		return nil
 	}
-	fs := &fetchSession{id: id, byID: byID, used: now, epoch: 1, order: partitions, partitions: make(map[sessionKey]*sessionPartition, len(partitions))}
+	fs := &fetchSession{id: id, byID: byID, used: now, epoch: 1, order: partitions, partitions: make(map[topicPartition]*sessionPartition, len(partitions))}
 	for _, p := range partitions {
-		fs.partitions[p.sessionKey] = p
+		fs.partitions[p.topicPartition] = p
 	}
 	s.byID[id] = fs
 	fs.size = len(fs.partitions)

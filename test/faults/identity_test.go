@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,8 @@ import (
 	"github.com/korvet-io/korvet/test/harness"
 )
 
-// pair is a broker under load whose clients find its successor, started later with the same id, at the address they know.
+// pair is a broker under load that is known to its clients, and advertised, under an address that moves to its successor,
+// started later with the same id.
 type pair struct {
 	*world
 	front *cut.Proxy
@@ -19,26 +21,33 @@ type pair struct {
 
 func newPair(t *testing.T) *pair {
 	t.Helper()
-	w := newWorld(t, harness.Options{})
-	w.topic("direct", nil)
-	front, err := cut.Start(w.broker.Addr, w.seed)
+	front, err := cut.Start("127.0.0.1:1", seed())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(front.Close)
-	w.start(func(c *load.Config) {
-		c.Brokers = []string{front.Addr()}
-		c.Timeout = 2 * time.Second
-	})
-	w.progress(20)
-	return &pair{w, front}
+	p := &pair{newWorld(t, harness.Options{Args: advertise(t, front)}), front}
+	front.SetUpstream(p.broker.Addr)
+	p.topic("direct", nil)
+	p.start(func(c *load.Config) { c.Brokers = []string{front.Addr()} })
+	p.progress(20)
+	return p
 }
 
-// succeed starts a second broker with the first one's id and returns the first one.
+func advertise(t *testing.T, front *cut.Proxy) []string {
+	t.Helper()
+	host, port, err := net.SplitHostPort(front.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--korvet.broker.advertised-host=" + host, "--korvet.broker.advertised-port=" + port}
+}
+
+// succeed starts a second broker with the first one's id, moves clients there, and returns the first one.
 func (p *pair) succeed() (older *harness.Broker) {
 	p.t.Helper()
 	older = p.broker
-	p.broker = harness.Start(p.t, harness.Options{Own: true, Redis: p.redis})
+	p.broker = harness.Start(p.t, harness.Options{Own: true, Redis: p.redis, Args: advertise(p.t, p.front)})
 	p.keepLog("newer", p.broker.Logs)
 	p.front.SetUpstream(p.broker.Addr)
 	p.faults++

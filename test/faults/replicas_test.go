@@ -25,7 +25,7 @@ func newReplicated(t *testing.T) *replicated {
 	master := redistest.Start(t, always...)
 	r := &replicated{master: master, replica: master.Replica(always...)}
 	var err error
-	if r.address, err = cut.Start(master.Addr(), testSeed(t)); err != nil {
+	if r.address, err = cut.Start(master.Addr(), seed()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.address.Close)

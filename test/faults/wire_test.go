@@ -17,7 +17,7 @@ import (
 // Every place inside a command or an answer is cut sooner or later.
 func TestConnectionToRedisCutAtRandomBytes(t *testing.T) {
 	redis := redistest.Start(t, always...)
-	proxy, err := cut.Start(redis.Addr(), testSeed(t))
+	proxy, err := cut.Start(redis.Addr(), seed())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,7 +45,6 @@ func rounds(short int) int {
 // world is a broker, its Redis, and what a test does to them.
 type world struct {
 	t      *testing.T
-	seed   uint64
 	rnd    *rand.Rand
 	broker *harness.Broker
 	redis  *redistest.Server
@@ -57,33 +57,29 @@ type world struct {
 // newWorld starts a broker on o.Redis or, if that is nil, on a Redis of its own with AOF always.
 func newWorld(t *testing.T, o harness.Options) *world {
 	t.Helper()
-	seed := testSeed(t)
 	if o.Redis == nil {
 		o.Redis = redistest.Start(t, always...)
 	}
 	o.Own = true
-	w := &world{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 0)), redis: o.Redis, messages: o.Redis, broker: harness.Start(t, o)}
+	w := &world{t: t, rnd: rand.New(rand.NewPCG(seed(), 0)), redis: o.Redis, messages: o.Redis}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("random choices: KORVET_TEST_SEED=%d", seed())
+		}
+	})
+	w.broker = harness.Start(t, o)
 	w.keepRedisLog("redis", o.Redis)
 	w.keepLog("korvet", w.broker.Logs)
 	return w
 }
 
-func testSeed(t *testing.T) uint64 {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("KORVET_TEST_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatalf("KORVET_TEST_SEED: %v", err)
-		}
+// seed is where all random choices of this process begin.
+var seed = sync.OnceValue(func() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("KORVET_TEST_SEED"), 10, 64); err == nil {
+		return n
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("random choices: KORVET_TEST_SEED=%d", seed)
-		}
-	})
-	return seed
-}
+	return uint64(time.Now().UnixNano())
+})
 
 // keepLog saves a log if the test fails.
 func (w *world) keepLog(name string, read func() string) {
@@ -91,7 +87,7 @@ func (w *world) keepLog(name string, read func() string) {
 		if !w.t.Failed() {
 			return
 		}
-		dir := filepath.Join(os.Getenv("KORVET_TEST_LOGS"), fmt.Sprintf("%s-%d", w.t.Name(), w.seed))
+		dir := filepath.Join(os.Getenv("KORVET_TEST_LOGS"), fmt.Sprintf("%s-%d", w.t.Name(), seed()))
 		if os.Getenv("KORVET_TEST_LOGS") == "" {
 			dir = filepath.Join(os.TempDir(), "korvet-faults", filepath.Base(dir))
 		}
@@ -127,7 +123,7 @@ func (w *world) start(change func(*load.Config)) {
 	w.t.Helper()
 	cfg := load.Config{
 		Brokers: []string{w.broker.Addr}, Topic: "load", Partitions: 3, Idempotent: 3, Plain: 2, Consumers: 2, Rate: 150,
-		Acks: kgo.AllISRAcks(), Seed: w.seed,
+		Acks: kgo.AllISRAcks(), Seed: seed(),
 	}
 	if change != nil {
 		change(&cfg)

@@ -104,6 +104,7 @@ func (p *process) stop(t testing.TB) {
 	if !p.signal(t, syscall.SIGTERM) {
 		return
 	}
+	p.signal(t, syscall.SIGCONT) // a test may have frozen it
 	select {
 	case <-p.exited:
 	case <-time.After(stopTimeout):

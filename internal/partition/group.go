@@ -26,6 +26,7 @@ const (
 	undecided fate = iota
 	landed         // it is in the log
 	absent         // nothing of it is, nor can be any more
+	lost           // nobody can tell any more
 )
 
 // item is one batch of a group. Batches that repeat it, sent again before it was decided, share its outcome.

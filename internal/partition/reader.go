@@ -29,7 +29,7 @@ type filter struct {
 func (f *filter) PutEntry(e *redisstream.Entry) bool {
 	offset := e.Record.Offset
 	switch {
-	case offset < f.next:
+	case offset < f.next || e.Foreign:
 		f.last = e.ID
 		return true
 	case offset > f.next && f.took == 0 && !f.trusted:

@@ -70,11 +70,8 @@ func (p *Partition) fenced(c redisstream.Conn, q redisstream.FenceRequest, f red
 	p.mu.Lock()
 	t.mine = p.term.identity == c.Identity() && f.WasMine && f.Replaced == p.term.token
 	t.continues = t.mine && p.log0.known && !f.Alarm
-	if u := p.unknown; u != nil && q.Unknown != nil && t.mine {
-		u.fate = absent
-		if f.Landed {
-			u.fate = landed
-		}
+	if u := p.unknown; u != nil && u.fate == undecided {
+		u.fate = fateAfter(t, f)
 	}
 	p.term.token, p.term.identity = q.Token, c.Identity() // should what follows fail, the next fence finds this token
 	p.mu.Unlock()
@@ -83,6 +80,18 @@ func (p *Partition) fenced(c redisstream.Conn, q redisstream.FenceRequest, f red
 		return
 	}
 	p.load(t, 3)
+}
+
+// fateAfter is what a fence says of the group of unknown outcome. Where another owner or another Redis was in between, it
+// says nothing, and no later fence will.
+func fateAfter(t *takeover, f redisstream.Fenced) fate {
+	switch {
+	case !t.mine:
+		return lost
+	case f.Landed:
+		return landed
+	}
+	return absent
 }
 
 // load reads registry, epochs, producers and the time index.

@@ -52,8 +52,10 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
   for k = 1, #i, 2 do
     if i[k] == 'last-generated-id' then found = i[k + 1] end
   end
-  ms, seq = string.match(found, '(%d+)-(%d+)')
-  ms = tonumber(ms)
+  if found ~= '0-0' then -- nothing was ever written to one that a native group's XGROUP CREATE made
+    ms, seq = string.match(found, '(%d+)-(%d+)')
+    ms = tonumber(ms)
+  end
 else
   redis.call('XGROUP', 'CREATE', KEYS[1], 'x', '0', 'MKSTREAM')
   redis.call('XGROUP', 'DESTROY', KEYS[1], 'x')
@@ -75,8 +77,11 @@ end
 
 -- Is the append of unknown outcome in? From here on it cannot land any more. Half of it, which only a stranger's entry can
 -- cause, is taken out: nobody was shown it, since the high watermark is below.
+-- Without strangers the end of the log tells; else its entries do.
 local landed = 0
-if ARGV[12] ~= '' then
+if ARGV[12] ~= '' and claim == ARGV[13] and claim == found then
+  landed = 1
+elseif ARGV[12] ~= '' then
   local first, last, half = false, false, {}
   for _, stream in ipairs({KEYS[1], KEYS[7]}) do
     for _, e in ipairs(redis.call('XRANGE', stream, ARGV[12], ARGV[13])) do

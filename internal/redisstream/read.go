@@ -16,7 +16,9 @@ type Entry struct {
 	Record record.Record
 	// AppendTime is set where the entry has no timestamp of its own: the record's is that of its append.
 	AppendTime bool
-	Size       int // bytes of the entry in Redis's answer
+	// Foreign is set where no field is korvet's: a stranger wrote it.
+	Foreign bool
+	Size    int // bytes of the entry in Redis's answer
 }
 
 // EntrySink takes entries in id order and reports whether it wants more.
@@ -120,7 +122,7 @@ func (p *entryParser) entry(e *Entry) {
 		return
 	}
 	e.Record = record.Record{Offset: int64(e.ID.Seq), Timestamp: int64(e.ID.Ms)}
-	e.AppendTime = true
+	e.AppendTime, e.Foreign = true, true
 	for k := 0; k+1 < fields && !p.stopped(); k += 2 {
 		p.field(e)
 	}
@@ -134,14 +136,16 @@ func (p *entryParser) field(e *Entry) {
 	}
 	switch string(name) {
 	case "value":
-		e.Record.Value = value
+		e.Record.Value, e.Foreign = value, false
 	case "key":
-		e.Record.Key = value
+		e.Record.Key, e.Foreign = value, false
 	case "headers":
+		e.Foreign = false
 		if len(value) > 0 && (len(value) > 1 || value[0] != 0) {
 			e.Record.Headers = value
 		}
 	case "timestamp":
+		e.Foreign = false
 		if ts, ok := resp.ParseInt(value); ok {
 			e.Record.Timestamp = ts
 			e.AppendTime = false

@@ -94,7 +94,7 @@ func (v *View) stream(info resp.Value) (err error) {
 	info.Pairs(func(field string, value resp.Value) {
 		if field == "last-generated-id" {
 			var id ID
-			if id, err = ParseID(value.Str); err == nil {
+			if id, err = ParseID(value.Str); err == nil && id != (ID{}) { // 0-0: nothing was ever written
 				v.LastSeq = id.Seq
 			}
 		}

@@ -1,0 +1,193 @@
+package redisstream
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+// mostProbes bounds the commands of one search in a log without strangers' entries.
+const mostProbes = 60
+
+// add puts entries with these ids into a stream.
+func (b *bench) add(stream string, ids []ID) {
+	b.Helper()
+	var request []byte
+	for _, id := range ids {
+		request = resp.AppendCommand(request, "XADD", stream, id.String(), "value", "v")
+	}
+	_, err := Await(b.Context(), func(done func([]resp.Value, error)) { askAll(b.conn, request, len(ids), done) })
+	if err != nil {
+		b.Fatalf("add entries: %v", err)
+	}
+}
+
+func (b *bench) seek(stream string, offset int64) (id ID, found bool, probes int64) {
+	b.Helper()
+	v, err := b.shard.script(b.Context(), seekScript, []string{stream}, []string{strconv.FormatInt(offset, 10)})
+	if err != nil {
+		b.Fatalf("seek %d: %v", offset, err)
+	}
+	if len(v.Elems) == 0 {
+		return ID{}, false, 0
+	}
+	id, err = ParseID(v.Elems[0].Str)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return id, true, v.Elems[1].Int
+}
+
+// first is the model: the first entry at or above offset of those whose offsets rise above all before them.
+func first(ids []ID, offset int64) (ID, bool) {
+	highest := int64(-1)
+	for _, id := range ids {
+		if int64(id.Seq) <= highest {
+			continue
+		}
+		if highest = int64(id.Seq); highest >= offset {
+			return id, true
+		}
+	}
+	return ID{}, false
+}
+
+// checkSeek compares searches for these offsets with the model.
+func (b *bench) checkSeek(stream string, ids []ID, offsets []int64, limit int64) {
+	b.Helper()
+	for _, offset := range offsets {
+		got, found, probes := b.seek(stream, offset)
+		want, wanted := first(ids, offset)
+		if found != wanted || got != want {
+			b.Errorf("seek %d gave %v (%v), want %v (%v), in %v", offset, got, found, want, wanted, shorten(ids))
+			return
+		}
+		if probes > limit {
+			b.Errorf("seek %d took %d probes in %v", offset, probes, shorten(ids))
+		}
+	}
+}
+
+func shorten(ids []ID) string {
+	if len(ids) > 60 {
+		return fmt.Sprintf("%v ... %v (%d entries)", ids[:30], ids[len(ids)-30:], len(ids))
+	}
+	return fmt.Sprint(ids)
+}
+
+func TestSeekStepsOverAStrangersEntry(t *testing.T) {
+	b := newBench(t)
+	ids := []ID{{10, 4}, {12, 5}, {20, 0}, {30, 6}}
+	b.add("s", ids)
+	b.checkSeek("s", ids, []int64{0, 1, 4, 5, 6, 7}, mostProbes)
+}
+
+func TestSeekInAnEmptyOrMissingStreamFindsNothing(t *testing.T) {
+	b := newBench(t)
+	b.mustFence(nil)
+	for _, stream := range []string{b.keys.Stream, "missing"} {
+		if _, found, err := b.shard.Seek(t.Context(), stream, 0); found || err != nil {
+			t.Errorf("%s: %v, %v", stream, found, err)
+		}
+	}
+}
+
+// log makes a log's ids: batches of one ms, with holes, bursts and pauses.
+func log(r *rand.Rand, n int, base int64) []ID {
+	var ids []ID
+	ms, offset := uint64(r.IntN(1000)+1), uint64(base)
+	for len(ids) < n {
+		switch r.IntN(6) {
+		case 0:
+			ms += uint64(r.IntN(3))
+		case 1:
+			ms += uint64(r.IntN(1000))
+		case 2:
+			ms += uint64(r.IntN(10_000_000))
+		case 3:
+			offset += uint64(r.IntN(5)) // a hole
+		case 4:
+			if r.IntN(10) == 0 {
+				offset += uint64(r.IntN(100_000))
+			}
+		}
+		ms++
+		for range 1 + r.IntN([]int{1, 3, 200}[r.IntN(3)]) {
+			ids = append(ids, ID{ms, offset})
+			offset++
+		}
+	}
+	return ids
+}
+
+// offsetsOf picks offsets to look for: those of entries, of holes, and beyond the ends.
+func offsetsOf(r *rand.Rand, ids []ID, n int) []int64 {
+	low, high := int64(ids[0].Seq), int64(ids[0].Seq)
+	for _, id := range ids {
+		low, high = min(low, int64(id.Seq)), max(high, int64(id.Seq))
+	}
+	offsets := []int64{0, low, low + 1, high - 1, high, high + 1}
+	for range n {
+		offsets = append(offsets, int64(ids[r.IntN(len(ids))].Seq)+int64(r.IntN(3))-1, low+r.Int64N(high-low+1))
+	}
+	return slices.DeleteFunc(offsets, func(o int64) bool { return o < 0 })
+}
+
+func TestSeekFindsWhatAModelFinds(t *testing.T) {
+	b := newBench(t)
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		base := []int64{0, 0, 7, 1<<53 - 50, 1<<62 + 12345}[r.IntN(5)]
+		ids := log(r, 1+r.IntN(2000), base)
+		stream := fmt.Sprint("log", seed)
+		b.add(stream, ids)
+		b.checkSeek(stream, ids, offsetsOf(r, ids, 60), mostProbes)
+	}
+}
+
+// Strangers' entries have ids as XADD * gives them: a later ms, sequences from 0 on.
+func TestSeekFindsWhatAModelFindsAmongStrangersEntries(t *testing.T) {
+	b := newBench(t)
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		ids := log(r, 1+r.IntN(800), []int64{0, 500, 1<<53 - 50}[r.IntN(3)])
+		for i := range ids {
+			ids[i].Ms = 10 * (ids[i].Ms + 1)
+		}
+		for range 1 + r.IntN(6) { // a stranger comes
+			ms := ids[r.IntN(len(ids))].Ms + 1
+			for range 1 + r.IntN(4) {
+				for seq := range uint64(1 + r.IntN([]int{1, 2, 60}[r.IntN(3)])) {
+					ids = append(ids, ID{ms, seq})
+				}
+				ms += uint64(1 + r.IntN(2))
+			}
+		}
+		slices.SortFunc(ids, func(a, b ID) int {
+			if a.After(b) {
+				return 1
+			}
+			return -1
+		})
+		ids = slices.Compact(ids)
+		stream := fmt.Sprint("strange", seed)
+		b.add(stream, ids)
+		b.checkSeek(stream, ids, offsetsOf(r, ids, 40), 5000)
+	}
+}
+
+func TestSeekFindsTheLogBeforeAThousandStrangersEntries(t *testing.T) {
+	b := newBench(t)
+	ids := log(rand.New(rand.NewPCG(1, 3)), 500, 0)
+	ms := ids[len(ids)-1].Ms
+	for range 1000 {
+		ms++
+		ids = append(ids, ID{ms, 0}, ID{ms, 1})
+	}
+	b.add("s", ids)
+	b.checkSeek("s", ids, []int64{0, 1, 2, 250, 498, 499, 600}, 10_000)
+}

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -122,6 +123,38 @@ func TestMasterKilledAndReplicaPromotedLosesNothingAcknowledgedByAll(t *testing.
 		r.progress(20)
 	}
 	r.verdict()
+}
+
+// A broker that starts while the replica is frozen does not know which records the replica has. It must not show one that
+// it has not, nor tell a consumer who saw one that it has that the offset is out of range.
+func TestBrokerRestartedWhileTheReplicaIsFrozenNeitherShowsMoreNorForgets(t *testing.T) {
+	r := newReplicated(t)
+	r.topic("direct", map[string]string{"min.insync.replicas": "2"})
+	for range 3 {
+		eventually(t, "write with a replica", func() error { _, err := r.probe().Produce("direct", "v", -1); return err })
+	}
+	r.replica.Pause()
+	for range 2 {
+		if _, err := r.probe().Produce("direct", "v", 1); err != nil {
+			t.Errorf("replica frozen, acks=1: %v", err)
+		}
+	}
+	r.broker.Kill9()
+	r.broker.Restart()
+	if a, err := r.probe().Fetch("direct", 0); a.HighWatermark > 3 || a.Next > 3 || err != nil && !kerr.IsRetriable(err) {
+		t.Errorf("replica frozen, from 0: %+v, %v; want at most the 3 records that the replica has", a, err)
+	}
+	if a, err := r.probe().Fetch("direct", 3); a.Next > 3 || err != nil && !kerr.IsRetriable(err) {
+		t.Errorf("replica frozen, from 3, where a consumer was: %+v, %v; want nothing yet", a, err)
+	}
+	r.replica.Resume()
+	eventually(t, "everything visible", func() error {
+		a, err := r.probe().Fetch("direct", 0)
+		if err == nil && a.Next != 5 {
+			err = fmt.Errorf("NOT_YET: %+v", a)
+		}
+		return err
+	})
 }
 
 func TestReplicaFrozenUnderLoadLosesAndDoublesNothing(t *testing.T) {

@@ -96,6 +96,7 @@ func TestEveryStateOfRedisHasItsErrorCode(t *testing.T) {
 			func() { redis.Do("REPLICAOF", "127.0.0.1", "1") }, // a master that does not answer: the data stay
 			func() { redis.Do("REPLICAOF", "NO", "ONE") },
 			kerr.NotLeaderForPartition, false},
+		{"away", redis.Kill, redis.Restart, kerr.NotLeaderForPartition, true},
 		{"loading", redis.RestartLoading, redis.FinishLoading, kerr.NotLeaderForPartition, true},
 		{"snapshot failing", func() { failSnapshot(t, redis) }, func() { healSnapshot(t, redis) }, kerr.KafkaStorageError, false},
 		{"too few replicas to write",

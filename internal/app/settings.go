@@ -23,9 +23,11 @@ func serverSettings(c *config.Broker) server.Settings {
 	s.MaxRequestBytes = int(c.MaxRequestBytes)
 	s.MaxPendingBytes = int64(c.MaxPendingBytes)
 	s.ResumePendingBytes = int64(c.ResumePendingBytes)
+	s.MaxInFlight = c.MaxInFlightRequests
 	s.MaxConnections = c.MaxConnections
 	s.MaxConnectionsPerIP = c.MaxConnectionsPerIP
 	s.IdleTimeout = c.ConnectionsMaxIdle
+	s.FrameTimeout = c.FrameTimeout
 	s.WriteTimeout = c.ResponseQueueTimeout
 	return s
 }
@@ -33,6 +35,7 @@ func serverSettings(c *config.Broker) server.Settings {
 func (b *Broker) apiSettings() api.Settings {
 	c := &b.cfg.Broker
 	s := api.DefaultSettings()
+	s.MaxControlRequestBytes = int(c.MaxControlRequestBytes)
 	s.ProduceTimeout = c.ProduceTimeout
 	s.MaxBatchRecords = c.MaxBatchRecords
 	s.MaxBatchDecompressedBytes = int(c.MaxBatchDecompressedBytes)

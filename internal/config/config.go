@@ -33,14 +33,17 @@ type Broker struct {
 	AdvertisedHost string
 	AdvertisedPort int // 0: the port that is listened on
 
-	MaxRequestBytes      Bytes
-	MaxPendingBytes      Bytes // of all connections: above it sockets are not read
-	ResumePendingBytes   Bytes // below it they are again
-	MaxConnections       int
-	MaxConnectionsPerIP  int // 0: no limit
-	ConnectionsMaxIdle   time.Duration
-	ResponseQueueTimeout time.Duration // for a client to take an answer
-	ShutdownTimeout      time.Duration // for what is in flight to be answered
+	MaxRequestBytes        Bytes
+	MaxControlRequestBytes Bytes // of requests other than Produce
+	MaxPendingBytes        Bytes // of all connections: above it sockets are not read
+	ResumePendingBytes     Bytes // below it they are again
+	MaxInFlightRequests    int   // of one connection
+	MaxConnections         int
+	MaxConnectionsPerIP    int // 0: no limit
+	ConnectionsMaxIdle     time.Duration
+	FrameTimeout           time.Duration // for a request that has begun to be complete
+	ResponseQueueTimeout   time.Duration // for a client to take an answer
+	ShutdownTimeout        time.Duration // for what is in flight to be answered
 
 	FetchMaxWait           time.Duration // upper bound of a request's; 0: none
 	FetchMaxBytes          Bytes         // of one answer

@@ -4,7 +4,8 @@
 -- ARGV: 1 target offset
 -- Answers {id, probes}, or {} when there is none.
 -- Offsets are compared as strings (doubles end at 2^53); doubles only choose a probe. Strangers' entries, whose offsets do
--- not rise, are stepped over: first by the bounds alone, and where that finds a hole, again by looking at neighbours too.
+-- not rise, are stepped over: those of XADD *, which gives sequences from 0 on in a ms of its own, are known by that; where
+-- the offset is not found, a second search also looks at each entry's neighbours.
 local key, target = KEYS[1], ARGV[1]
 local t, probes = tonumber(target), 0
 
@@ -18,9 +19,17 @@ local function entry(raw)
   return {id = raw[1], ms = tonumber(ms), seq = seq}
 end
 
-local function rises(e) -- no neighbour before it has its offset or a higher one
-  for _, raw in ipairs(redis.call('XREVRANGE', key, '(' .. e.id, '-', 'COUNT', 32)) do
-    if not below(entry(raw).seq, e.seq) then return false end
+local begin -- ms of the stream's first entry
+
+local function foreign(e) -- only a log's first record has sequence 0
+  local zero = string.format('%.0f-0', e.ms)
+  return e.ms ~= begin and #redis.call('XRANGE', key, zero, zero) > 0
+end
+
+local function rises(e) -- no neighbour of an earlier ms has its offset or a higher one
+  for _, raw in ipairs(redis.call('XREVRANGE', key, string.format('(%.0f-0', e.ms), '-', 'COUNT', 32)) do
+    local before = entry(raw)
+    if not below(before.seq, e.seq) and not foreign(before) then return false end
   end
   return true
 end
@@ -42,8 +51,9 @@ end
 local function search(strict)
   local lo = walk('XRANGE', '-', '+', function() return true end)
   if not lo then return nil end
+  begin = lo.ms
   if not below(lo.seq, target) then return lo end
-  local function real(e) return below(lo.seq, e.seq) and (not strict or rises(e)) end
+  local function real(e) return below(lo.seq, e.seq) and not foreign(e) and (not strict or rises(e)) end
   local hi = walk('XREVRANGE', '+', lo.id, real)
   if not hi or below(hi.seq, target) then return nil end
 
@@ -69,6 +79,6 @@ local function search(strict)
 end
 
 local found = search(false)
-if found and found.seq ~= target then found = search(true) end
+if not found or found.seq ~= target then found = search(true) end
 if not found then return {} end
 return {found.id, probes}

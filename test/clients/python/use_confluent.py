@@ -18,8 +18,12 @@ def version():
 
 
 def produce(bootstrap, topic, records, options):
+    old = {}
+    if "api" in options:
+        old = {"api.version.request": False, "broker.version.fallback": options["api"] + ".0.1"}
     producer = Producer(
         {
+            **old,
             "bootstrap.servers": bootstrap,
             "compression.type": options.get("codec", "none"),
             "acks": options.get("acks", "all"),
@@ -63,6 +67,8 @@ def consume(bootstrap, topic, partition, count):
                 if m.error():
                     raise KafkaException(m.error())
                 kind, timestamp = m.timestamp()
+                if KINDS[kind] == "-":
+                    timestamp = None
                 yield Record(m.partition(), m.offset(), timestamp, KINDS[kind], m.key(), m.value(), m.headers() or [])
                 seen += 1
     finally:

@@ -31,7 +31,8 @@ def produce(bootstrap, topic, records, options):
             producer.send(topic, r.value, r.key, headers=r.headers, partition=r.partition, timestamp_ms=r.timestamp) for r in records
         ]
         producer.flush(timeout=60)
-        return [f.get(timeout=60).offset for f in sent]
+        done = [f.get(timeout=60) for f in sent]
+        return [-1 if acks == "0" else d.offset for d in done]
     finally:
         producer.close(timeout=10)
 

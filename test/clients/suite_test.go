@@ -1,0 +1,147 @@
+package clients_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/korvet-io/korvet/test/harness"
+)
+
+// suite is what the tests of all clients share.
+type suite struct {
+	addr    string
+	admin   *kadm.Client
+	clients []*client
+	// reference reads what every client produced, before the other clients do.
+	reference *client
+	flights   []record
+	// timeout bounds one produce or consume. Reaching it is a failure.
+	timeout time.Duration
+	started time.Time
+	table   *table
+
+	mu   sync.Mutex
+	logs map[*client][]*topicLog
+}
+
+// topicLog is what should be in partition 0 of a topic.
+type topicLog struct {
+	topic  string
+	kind   topicKind
+	expect []record
+	// origin is the feature that each record was produced for.
+	origin []string
+}
+
+// long reports whether the whole data set is asked for: KORVET_TEST_LONG=1.
+func long() bool { return os.Getenv("KORVET_TEST_LONG") == "1" }
+
+func newSuite(t *testing.T) *suite {
+	t.Helper()
+	dir := install(t)
+	flights, timeout := 5_000, time.Minute
+	if long() {
+		flights, timeout = 0, 15*time.Minute
+	}
+	data, err := loadFlights(dir, flights)
+	if err != nil {
+		t.Fatalf("load data: %v", err)
+	}
+	addr := harness.Start(t, harness.Options{}).Addr
+	c, err := kgo.NewClient(kgo.SeedBrokers(addr))
+	if err != nil {
+		t.Fatalf("make client: %v", err)
+	}
+	t.Cleanup(c.Close)
+	java, franz := newJava(t, addr, dir), newFranz(addr)
+	return &suite{
+		addr:  addr,
+		admin: kadm.NewClient(c),
+		clients: []*client{
+			newKcat(addr), newConsole(addr, dir, java.version), java, franz, newSarama(addr), newKafkaGo(addr),
+			newConfluent(t, addr, dir), newKafkaPython(t, addr, dir), newAiokafka(t, addr, dir), newKafkaJS(t, addr, dir),
+		},
+		reference: franz,
+		flights:   data,
+		timeout:   timeout,
+		started:   time.Now(),
+		table:     newTable(),
+		logs:      map[*client][]*topicLog{},
+	}
+}
+
+// install brings the clients and returns the folder they are in.
+func install(t *testing.T) string {
+	t.Helper()
+	var complaints strings.Builder
+	cmd := exec.Command("bash", "install.sh")
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("install clients: %v\n%s", err, complaints.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// newLog makes an empty topic, or only a name when the producer is to create it.
+func (s *suite) newLog(ctx context.Context, c *client, kind topicKind) (*topicLog, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := strings.ToLower(strings.ReplaceAll(c.name, " ", "-"))
+	l := &topicLog{topic: fmt.Sprintf("clients-%d-%s-%s-%d", s.started.UnixMilli(), name, kind, len(s.logs[c])), kind: kind}
+	if kind != autoTopic {
+		if err := s.createTopic(ctx, l.topic, 1, kind); err != nil {
+			return nil, err
+		}
+	}
+	s.logs[c] = append(s.logs[c], l)
+	return l, nil
+}
+
+func (s *suite) createTopic(ctx context.Context, topic string, partitions int32, kind topicKind) error {
+	timestamps, forever := "CreateTime", "-1"
+	if kind == appendTopic {
+		timestamps = "LogAppendTime"
+	}
+	// The data are years old: a broker that goes by their timestamps must not delete them.
+	configs := map[string]*string{"message.timestamp.type": &timestamps, "retention.ms": &forever}
+	resp, err := s.admin.CreateTopic(ctx, partitions, 1, configs, topic)
+	if err == nil {
+		err = resp.Err
+	}
+	if err != nil {
+		return fmt.Errorf("create topic %s: %w", topic, err)
+	}
+	return nil
+}
+
+// awaitEnd waits until the partition ends at the offset: with acks=0 a producer returns before that.
+func (s *suite) awaitEnd(ctx context.Context, topic string, end int64) error {
+	for {
+		offsets, err := s.admin.ListEndOffsets(ctx, topic)
+		if err != nil {
+			return fmt.Errorf("list end offset: %w", err)
+		}
+		o, _ := offsets.Lookup(topic, 0)
+		switch {
+		case o.Err == nil && o.Offset == end:
+			return nil
+		case o.Err == nil && o.Offset > end:
+			return fmt.Errorf("log ends at offset %d, %d were produced", o.Offset, end)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("log ends at offset %d, %d were produced: %w", o.Offset, end, ctx.Err())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

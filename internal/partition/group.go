@@ -202,6 +202,7 @@ func (p *Partition) appended(g *group, err error) {
 
 // commit makes an appended group part of the log. The lock is held.
 func (p *Partition) commit(g *group, fx *effects) {
+	p.belongTo(p.term.identity)
 	p.term.lastMs = max(p.term.lastMs, g.append.Ms)
 	p.log0.leo = g.end()
 	p.producers.commit(g.producers)

@@ -90,6 +90,9 @@ func (p *producer) dropVoid(v void) bool {
 
 func lastSequence(b *batch.Batch) int32 { return (b.BaseSequence + b.Count - 1) & 0x7fffffff }
 
+// after tells whether sequence a comes after b; sequences wrap at 2^31.
+func after(a, b int32) bool { return a != b && uint32(a-b)&0x7fffffff < 1<<30 }
+
 func nextSequence(last int32) int32 { return (last + 1) & 0x7fffffff }
 
 // producerFormat is the first byte of a stored producer state.
@@ -158,7 +161,7 @@ func (ps *producers) check(b *batch.Batch, group map[int64]*producer) verdict {
 	if p, ok := ps.known[b.ProducerID]; ok {
 		return p.check(b)
 	}
-	if first, ok := ps.refused[b.ProducerID]; ok && first != b.BaseSequence {
+	if first, ok := ps.refused[b.ProducerID]; ok && after(b.BaseSequence, first) {
 		return verdict{err: fmt.Errorf("%w: %d before %d, which failed, was tried again", ErrOutOfOrderSequence, b.BaseSequence, first)}
 	}
 	return verdict{}
@@ -169,7 +172,7 @@ func (ps *producers) failed(b *batch.Batch) {
 	if _, known := ps.known[b.ProducerID]; known || b.ProducerID < 0 {
 		return
 	}
-	if _, noted := ps.refused[b.ProducerID]; noted {
+	if first, noted := ps.refused[b.ProducerID]; noted && !after(first, b.BaseSequence) {
 		return
 	}
 	if len(ps.refused) >= ps.max {

@@ -18,11 +18,7 @@ func (p *Partition) state(ctx context.Context) (logState, int32, error) {
 		p.mu.Unlock()
 		return logState{}, 0, err
 	}
-	if id := p.env.shard.Identity(); p.readFrom != id { // what was read from another Redis says nothing of this one
-		p.readFrom = id
-		p.env.budget.reset(&p.tail)
-		p.positions.forget()
-	}
+	p.belongTo(p.env.shard.Identity())
 	if p.current() && (p.log0.high == p.log0.leo || p.replicas() > 0) {
 		s, epoch := p.log0, p.term.epoch
 		s.led = true
@@ -38,6 +34,17 @@ func (p *Partition) state(ctx context.Context) (logState, int32, error) {
 		return logState{}, 0, fmt.Errorf("%w: what the replicas have is not known yet", ErrNotLeader)
 	}
 	return p.look(ctx)
+}
+
+// belongTo says which Redis the tail cache and the positions are about: what was known of another one goes. The
+// lock is held.
+func (p *Partition) belongTo(id redisstream.Identity) {
+	if p.readFrom == id {
+		return
+	}
+	p.readFrom = id
+	p.env.budget.reset(&p.tail)
+	p.positions.forget()
 }
 
 // look asks Redis for the log's ends.

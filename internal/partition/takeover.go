@@ -165,6 +165,7 @@ func (p *Partition) lead(t *takeover) {
 	}
 	p.settle(t, &fx)
 	p.takeEnd(before, end, &fx)
+	p.confirm.pass(p.log0.high, &fx)
 	p.phase, p.wanted, p.retryAt = leading, false, 0
 	fx.wake, fx.wakeAll = true, before.known && epoch != p.term.epoch
 	p.advance(now, &fx)

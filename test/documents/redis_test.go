@@ -3,7 +3,9 @@ package documents
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,15 +76,36 @@ func TestThePageNamesEveryCommandThatKorvetUses(t *testing.T) {
 			t.Errorf("the test made korvet use no %s", expected)
 		}
 	}
-	page := read(t, redisPage)
 	for _, found := range regexp.MustCompile(`cmdstat_([a-z]+)`).FindAllStringSubmatch(stats, -1) {
 		command := strings.ToUpper(found[1])
-		if slices.Contains([]string{"CONFIG", "COMMAND", "REPLCONF", "PSYNC"}, command) { // the test's own and the replica's
-			continue
+		if !slices.Contains([]string{"CONFIG", "COMMAND", "REPLCONF", "PSYNC"}, command) { // the test's own and the replica's
+			mustBeNamed(t, command, "korvet")
 		}
-		if !regexp.MustCompile("`" + command + `[ \x60]`).MatchString(page) {
-			t.Errorf("korvet uses %s, of which docs/redis.md says nothing", command)
+	}
+}
+
+func TestThePageNamesEveryCommandOfAScript(t *testing.T) {
+	call := regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
+	scripts := 0
+	err := filepath.WalkDir("../../internal", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".lua" {
+			return err
 		}
+		scripts++
+		for _, found := range call.FindAllStringSubmatch(read(t, path), -1) {
+			mustBeNamed(t, found[1], path)
+		}
+		return nil
+	})
+	if err != nil || scripts == 0 {
+		t.Fatalf("found %d scripts, error %v", scripts, err)
+	}
+}
+
+func mustBeNamed(t *testing.T, command, user string) {
+	t.Helper()
+	if !regexp.MustCompile("`" + command + `[ \x60]`).MatchString(read(t, redisPage)) {
+		t.Errorf("%s uses %s, of which docs/redis.md says nothing", user, command)
 	}
 }
 

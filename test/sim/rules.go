@@ -43,7 +43,7 @@ func (w *world) breakRequest(c *conn, commands [][]string) [][]string {
 	fence := isFence(commands[0])
 	switch w.opt.Without {
 	case RuleScript:
-		if commands[0][0] == "HMGET" && len(commands) == 1 { // a fence begins: this is the end it will believe
+		if commands[0][0] == "HMGET" { // a fence begins: this is the end it will believe
 			w.ends[c] = w.lastID()
 		}
 	case RuleStrict:

@@ -77,12 +77,11 @@ end
 
 -- Is the append of unknown outcome in? From here on it cannot land any more. Half of it, which only a stranger's entry can
 -- cause, is taken out: nobody was shown it, since the high watermark is below.
--- Without strangers the end of the log tells; else its entries do.
+-- Its first and last entry tell; where they were trimmed since, the log start and the end of the log do.
 local landed = 0
-if ARGV[12] ~= '' and claim == ARGV[13] and claim == found then
-  landed = 1
-elseif ARGV[12] ~= '' then
-  local first, last, half = false, false, {}
+if ARGV[12] ~= '' then
+  local first = after(redis.call('HGET', KEYS[6], 'start') or '0', string.match(ARGV[12], '-(%d+)'))
+  local last, half = claim == ARGV[13] and claim == found, {}
   for _, stream in ipairs({KEYS[1], KEYS[7]}) do
     for _, e in ipairs(redis.call('XRANGE', stream, ARGV[12], ARGV[13])) do
       first, last = first or e[1] == ARGV[12], last or e[1] == ARGV[13]

@@ -46,6 +46,32 @@ func TestFrozenRedisGivesRetriableErrorsAndNoDuplicate(t *testing.T) {
 	w.verdict()
 }
 
+// An idle partition's lease ends without anybody noticing. If Redis freezes then, the broker cannot make sure that it still
+// leads; clients are answered all the same.
+func TestClientsOfAnIdlePartitionAreAnsweredWhileRedisIsFrozen(t *testing.T) {
+	w := newWorld(t, harness.Options{Args: []string{"--korvet.broker.produce-timeout=700ms", "--korvet.broker.lease-duration=500ms"}})
+	w.topic("direct", nil)
+	eventually(t, "write", func() error { _, err := w.probe().Produce("direct", "v", -1); return err })
+	redistest.Eventually(t, "the lease to end", func() bool {
+		m := w.redis.Do("EVAL", `local state = redis.call('KEYS', 'korvet:storage:state:{korvet:storage:local:direct:0}:*')[1]
+			local now = redis.call('TIME')
+			return redis.call('HGET', state, 'exp') - now[1] * 1000 < 0 and 1 or 0`, "0")
+		over, err := m.ToInt64()
+		return err == nil && over == 1
+	})
+	w.redis.Pause()
+	if _, err := w.probe().Produce("direct", "v", -1); !kerr.IsRetriable(err) {
+		t.Errorf("produce: %v, want a retriable error", err)
+	}
+	for _, offset := range []int64{0, 1} {
+		if a, err := w.probe().Fetch("direct", offset); err != nil && !kerr.IsRetriable(err) {
+			t.Errorf("fetch from %d: %+v, %v; want an answer, if only a retriable error", offset, a, err)
+		}
+	}
+	w.redis.Resume()
+	eventually(t, "write after Redis was frozen", func() error { _, err := w.probe().Produce("direct", "v", -1); return err })
+}
+
 // send produces one record to topic direct; its sequence number is used up only by success.
 func send(w *world, value string, s *probe.Sequence) error {
 	_, err := w.probe().ProduceSequenced("direct", value, *s)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -64,9 +63,13 @@ func run(args, vars []string, in io.Reader, out, stderr io.Writer) int {
 	return exitError
 }
 
-// wanted are the signals that end a command. One that the parent has switched off (nohup) stays off.
+// wanted are the signals that end a command. SIGHUP that the parent has switched off (nohup) stays off; SIGINT does not,
+// which shells switch off for what scripts start in the background.
 func wanted() []os.Signal {
-	return slices.DeleteFunc([]os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	}
+	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 }
 
 func newRoot(e *env) *cobra.Command {

@@ -38,14 +38,14 @@ type parts struct {
 // next one.
 const replicasWait = 500 * time.Millisecond
 
-// errAway marks failures that end when Redis comes back.
-var errAway = errors.New("redis is away")
+// awayError is a failure that ends when Redis comes back.
+type awayError struct{ error }
+
+func (e awayError) Unwrap() error { return e.error }
 
 func isAway(err error) bool {
-	if isPermanent(err) {
-		return false
-	}
-	return errors.Is(err, errAway) || errors.Is(err, metadata.ErrUnavailable)
+	var away awayError
+	return !isPermanent(err) && (errors.As(err, &away) || errors.Is(err, metadata.ErrUnavailable))
 }
 
 // connect opens everything once. After an error nothing of it is left.
@@ -111,7 +111,7 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 func (b *Broker) metadataRedis(ctx context.Context) (rueidis.Client, error) {
 	client, err := metadataClient(b.cfg.Redis)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errAway, err)
+		return nil, err
 	}
 	if err := metadata.CheckServer(ctx, client, "metadata", b.log.With(componentKey, "metadata")); err != nil {
 		client.Close()
@@ -135,7 +135,7 @@ func (b *Broker) checkMessages(ctx context.Context, cluster string) error {
 	}
 	client, err := metadataClient(b.cfg.Messages)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errAway, err)
+		return err
 	}
 	defer client.Close()
 	if err := metadata.CheckServer(ctx, client, "messages", b.log.With(componentKey, "metadata")); err != nil {

@@ -145,10 +145,13 @@ func metadataClient(r config.Redis) (rueidis.Client, error) {
 		}
 	}
 	client, err := rueidis.NewClient(option)
-	if err != nil {
-		return nil, fmt.Errorf("connect to Redis at %s: %w", o.Address, err)
+	switch {
+	case err == nil:
+		return client, nil
+	case isPermanent(err):
+		return nil, fmt.Errorf("Redis at %s refuses the connection, check user and password of its uri or settings: %w", o.Address, err)
 	}
-	return client, nil
+	return nil, awayError{fmt.Errorf("connect to Redis at %s: %w", o.Address, err)}
 }
 
 // isPermanent tells whether trying again cannot help: Redis answers, and refuses us.

@@ -79,7 +79,8 @@ func consoleProduce(ctx context.Context, run consoleRun, r produceRequest) ([]in
 }
 
 func consoleConsume(ctx context.Context, run consoleRun, topic string, partition int32, count int) ([]record, error) {
-	args := []string{"--topic", topic, "--partition", fmt.Sprint(partition), "--offset", "earliest", "--max-messages", fmt.Sprint(count)}
+	args := []string{"--topic", topic, "--partition", fmt.Sprint(partition), "--offset", "earliest", "--max-messages", fmt.Sprint(count),
+		"--command-property", "fetch.max.wait.ms=100"}
 	for _, property := range []string{"print.timestamp=true", "print.partition=true", "print.offset=true", "print.headers=true", "print.key=true",
 		"key.separator=" + consoleField, "headers.separator=" + consoleHeader, "line.separator=" + consoleRecord, "null.literal=" + consoleNull} {
 		args = append(args, "--formatter-property", property)

@@ -61,7 +61,7 @@ func kcatVersion(ctx context.Context) (string, error) {
 // kcatProduce starts kcat once for each run of records that can share its options.
 func kcatProduce(ctx context.Context, addr string, r produceRequest) ([]int64, error) {
 	common := []string{"-P", "-b", addr, "-t", r.topic, "-z", r.codec, "-D", kcatRecord,
-		"-X", "acks=" + r.acks, "-X", "linger.ms=50", "-X", "batch.size=900000", "-X", "enable.idempotence=" + strconv.FormatBool(r.idempotent)}
+		"-X", "acks=" + r.acks, "-X", "batch.size=900000", "-X", "enable.idempotence=" + strconv.FormatBool(r.idempotent)}
 	if r.oldFormat != "" {
 		common = append(common, "-X", "api.version.request=false", "-X", "broker.version.fallback="+r.oldFormat+".0.1")
 	}

@@ -84,6 +84,7 @@ func saramaConsume(ctx context.Context, addr, topic string, partition int32, cou
 	cfg := sarama.NewConfig()
 	cfg.Version = sarama.MaxVersion
 	cfg.Consumer.Return.Errors = true
+	cfg.Consumer.MaxWaitTime = 100 * time.Millisecond // closing waits for the last fetch
 	c, err := sarama.NewConsumer([]string{addr}, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make consumer: %w", err)

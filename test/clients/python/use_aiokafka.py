@@ -42,7 +42,7 @@ async def _produce(bootstrap, topic, records, options):
 
 
 async def _consume(bootstrap, topic, partition, count):
-    consumer = aiokafka.AIOKafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True, auto_offset_reset="earliest")
+    consumer = aiokafka.AIOKafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True, fetch_max_wait_ms=100, auto_offset_reset="earliest")
     await consumer.start()
     try:
         tp = aiokafka.TopicPartition(topic, partition)

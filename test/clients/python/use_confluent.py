@@ -58,7 +58,15 @@ def produce(bootstrap, topic, records, options):
 
 
 def consume(bootstrap, topic, partition, count):
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "none", "enable.auto.commit": False, "check.crcs": True})
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "none",  # required, and not used: partitions are assigned and nothing is committed
+            "enable.auto.commit": False,
+            "check.crcs": True,
+            "fetch.wait.max.ms": 100,
+        }
+    )
     try:
         consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
         seen = 0

@@ -38,7 +38,7 @@ def produce(bootstrap, topic, records, options):
 
 
 def consume(bootstrap, topic, partition, count):
-    consumer = KafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True, allow_auto_create_topics=False)
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True, fetch_max_wait_ms=100, allow_auto_create_topics=False)
     try:
         tp = TopicPartition(topic, partition)
         consumer.assign([tp])

@@ -1,13 +1,12 @@
 -- Raises the log start and trims the open segment below it, in bounded steps: the caller repeats while it answers 1.
 -- KEYS: 1 stream  2 leader  3 segments
 -- ARGV: 1 topic id  2 new log start  3 entries to look at
--- Answers {'OK', log start, more to trim} or {'OTHER'} (another life).
+-- Answers {'OK', log start, more to trim} or {'OTHER'} (another life, or none).
 local function after(a, b) -- offsets as strings: doubles end at 2^53
   if #a ~= #b then return #a > #b end
   return a > b
 end
-local topic = redis.call('HGET', KEYS[2], 'topic')
-if topic and topic ~= ARGV[1] then return {'OTHER'} end
+if redis.call('HGET', KEYS[2], 'topic') ~= ARGV[1] then return {'OTHER'} end
 local start = redis.call('HGET', KEYS[3], 'start') or '0'
 if after(ARGV[2], start) then
   start = ARGV[2]

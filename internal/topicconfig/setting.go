@@ -85,7 +85,7 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("Invalid value %s for configuration %s: %s", e.Value, e.Name, e.Reason)
 }
 
-// Parse returns the canonical form of a value: without blanks around it, numbers in decimal, lists joined by commas.
+// Parse returns the canonical form of a value: without blanks around it, numbers in decimal, lists joined by commas, each word once.
 // The error is an *InvalidError.
 func (s *Setting) Parse(value string) (string, error) {
 	canonical, reason := s.Type.parse(strings.TrimSpace(value))
@@ -128,7 +128,7 @@ func (t Type) parse(v string) (canonical, reason string) {
 		}
 		return strconv.FormatFloat(f, 'g', -1, 64), ""
 	case List:
-		return strings.Join(SplitList(v), ","), ""
+		return strings.Join(distinct(SplitList(v)), ","), ""
 	default:
 		return v, ""
 	}
@@ -144,6 +144,16 @@ func SplitList(v string) []string {
 		words[i] = strings.TrimSpace(words[i])
 	}
 	return words
+}
+
+// distinct drops later words that equal an earlier one.
+func distinct(words []string) []string {
+	seen := make(map[string]bool, len(words))
+	return slices.DeleteFunc(words, func(w string) bool {
+		twice := seen[w]
+		seen[w] = true
+		return twice
+	})
 }
 
 func atLeast(low int64) check {
@@ -187,19 +197,14 @@ func oneOf(words ...string) check {
 	}
 }
 
-// listOf accepts lists of some of the words, none twice. The empty list is accepted.
+// listOf accepts lists of some of the words. The empty list is accepted.
 func listOf(words ...string) check {
 	one := oneOf(words...)
 	return func(v string) string {
-		seen := map[string]bool{}
 		for _, w := range SplitList(v) {
 			if reason := one(w); reason != "" {
 				return reason
 			}
-			if seen[w] {
-				return "values must not be duplicated"
-			}
-			seen[w] = true
 		}
 		return ""
 	}

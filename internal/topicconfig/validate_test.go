@@ -58,7 +58,7 @@ func TestValuesAreParsedAsKafkaDoes(t *testing.T) {
 		{"cleanup.policy", "", "", ""},
 		{"cleanup.policy", "compact , delete", "compact,delete", ""},
 		{"cleanup.policy", "remove", "", "String must be one of: compact, delete"},
-		{"cleanup.policy", "delete,delete", "", "values must not be duplicated"},
+		{"cleanup.policy", "delete,delete", "delete", ""},
 		{"cleanup.policy", "delete,", "", "String must be one of: compact, delete"},
 		{"compression.type", "none", "uncompressed", ""},
 		{"compression.type", "brotli", "", "String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"},

@@ -77,10 +77,7 @@ func (a *API) produce(c *call, reply func(server.Response, error)) {
 
 // refusal tells why the whole request is refused, each of its partitions with the same error.
 func (p *produceCall) refusal() error {
-	switch {
-	case p.transactional:
-		return errTransactions
-	case p.acks < -1 || p.acks > 1:
+	if p.acks < -1 || p.acks > 1 {
 		return fmt.Errorf("acks is %d, not -1, 0 or 1: %w", p.acks, kerr.InvalidRequiredAcks)
 	}
 	return nil

@@ -11,11 +11,10 @@ const maxProducePartitions = 50_000
 
 // produceRequest is a Produce request of any version. Its names and records alias the frame.
 type produceRequest struct {
-	transactional bool // names a transactional id
-	acks          int16
-	timeoutMs     int32
-	topics        []produceTopic
-	partitions    []producePartition // of all topics, in the request's order
+	acks       int16
+	timeoutMs  int32
+	topics     []produceTopic
+	partitions []producePartition // of all topics, in the request's order
 }
 
 type produceTopic struct {
@@ -29,8 +28,7 @@ func decodeProduce(body []byte, version int16) (*produceRequest, error) {
 	r := wireReader{src: body, flexible: version >= 9}
 	req := &produceRequest{}
 	if version >= 3 {
-		_, null := r.string()
-		req.transactional = !null
+		r.string() // the transactional id: what counts is whether a batch is transactional
 	}
 	req.acks = r.int16()
 	req.timeoutMs = r.int32()

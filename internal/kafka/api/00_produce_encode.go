@@ -25,22 +25,20 @@ func (p *produceResponse) AppendTo(dst []byte) []byte {
 	version := p.call.version()
 	flexible := version >= 9
 	dst = noTags(dst, flexible) // the response header's
-	dst = appendArrayLen(dst, len(p.topics), flexible)
+	dst = appendArrayLen(dst, p.answeredTopics(), flexible)
 	var leaders leaderHints
 	for i, at := 0, 0; i < len(p.topics); i++ {
 		t := &p.topics[i]
+		parts := p.partitions[at : at+t.count]
+		at += t.count
+		answers := answeredPartitions(parts)
+		if answers == 0 {
+			continue
+		}
 		if version >= 13 {
 			dst = append(dst, t.id[:]...)
 		} else {
 			dst = appendString(dst, string(t.name), flexible)
-		}
-		parts := p.partitions[at : at+t.count]
-		at += t.count
-		answers := 0
-		for j := range parts {
-			if !parts[j].dropped {
-				answers++
-			}
 		}
 		dst = appendArrayLen(dst, answers, flexible)
 		for j := range parts {
@@ -57,6 +55,28 @@ func (p *produceResponse) AppendTo(dst []byte) []byte {
 		dst = leaders.appendEndpoints(dst)
 	}
 	return dst
+}
+
+// answeredTopics counts the topics of the answer: those with a partition that was not named again later.
+func (p *produceResponse) answeredTopics() int {
+	n := 0
+	for i, at := 0, 0; i < len(p.topics); i++ {
+		if answeredPartitions(p.partitions[at:at+p.topics[i].count]) > 0 {
+			n++
+		}
+		at += p.topics[i].count
+	}
+	return n
+}
+
+func answeredPartitions(parts []producePartition) int {
+	n := 0
+	for i := range parts {
+		if !parts[i].dropped {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *produceResponse) appendPartition(dst []byte, part *producePartition, version int16, leaders *leaderHints) []byte {

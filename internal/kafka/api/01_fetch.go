@@ -59,6 +59,7 @@ type fetch struct {
 	data       []byte // all records read, pooled
 	bytes      int
 	failed     bool // a partition has an error: answer at once
+	limited    bool // a partition has more than fits the answer
 	timer      *time.Timer
 	undrain    func() bool
 
@@ -192,9 +193,9 @@ func (f *fetch) goOnLocked() {
 	}
 }
 
-// enough tells whether the answer is due: enough bytes, an error, nothing to wait for, or no time left.
+// enough tells whether the answer is due: enough bytes, no room for more, an error, nothing to wait for, or no time left.
 func (f *fetch) enough() bool {
-	if f.bytes >= f.plan.minBytes || f.failed || len(f.partitions) == 0 {
+	if f.bytes >= f.plan.minBytes || f.limited && f.bytes > 0 || f.failed || len(f.partitions) == 0 {
 		return true
 	}
 	f.mu.Lock()

@@ -33,6 +33,7 @@ func (f *fetch) readDue() {
 		before := p.bytes
 		p.err = f.read(p)
 		f.bytes += p.bytes - before
+		f.limited = f.limited || p.next < p.bounds.HighWatermark
 		if p.err != nil || p.diverged != nil {
 			f.bytes -= p.bytes
 			p.chunks, p.bytes, f.failed = nil, 0, true

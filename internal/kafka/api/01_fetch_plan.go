@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,10 +22,10 @@ type fetchPlan struct {
 // planFetch applies the request to its session (KIP-227). An error is the whole answer's.
 func (a *API) planFetch(req *kmsg.FetchRequest) (*fetchPlan, error) {
 	if req.MaxBytes < 0 {
-		return nil, fmt.Errorf("max_bytes is %d: %w", req.MaxBytes, kerr.InvalidRequest)
+		return nil, refuse(kerr.InvalidRequest, "max_bytes is %d", req.MaxBytes)
 	}
 	if req.IsolationLevel != 0 && req.IsolationLevel != 1 {
-		return nil, fmt.Errorf("isolation level is %d: %w", req.IsolationLevel, kerr.InvalidRequest)
+		return nil, refuse(kerr.InvalidRequest, "isolation level is %d", req.IsolationLevel)
 	}
 	plan := &fetchPlan{
 		maxWait:  time.Duration(max(req.MaxWaitMillis, 0)) * time.Millisecond,
@@ -67,7 +66,7 @@ func (a *API) resume(plan *fetchPlan, req *kmsg.FetchRequest, asked []*sessionPa
 		return nil
 	}
 	if !a.sessions.resized(fs, len(fs.partitions)) {
-		return fmt.Errorf("fetch session %d grows beyond what the broker keeps: %w", fs.id, kerr.FetchSessionIDNotFound)
+		return refuse(kerr.FetchSessionIDNotFound, "fetch session %d grows beyond what the broker keeps", fs.id)
 	}
 	plan.partitions, plan.session, plan.incremental = slices.Clone(fs.order), fs, true
 	return nil

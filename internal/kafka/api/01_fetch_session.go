@@ -132,16 +132,16 @@ func (s *fetchSessions) resume(now time.Time, id, epoch int32, byID bool) (*fetc
 	}
 	s.mu.Unlock()
 	if fs == nil {
-		return nil, fmt.Errorf("fetch session %d: %w", id, kerr.FetchSessionIDNotFound)
+		return nil, refuse(kerr.FetchSessionIDNotFound, "fetch session %d", id)
 	}
 	fs.mu.Lock()
 	switch {
 	case epoch != fs.epoch:
 		defer fs.mu.Unlock()
-		return nil, fmt.Errorf("fetch session %d: epoch %d, expected %d: %w", id, epoch, fs.epoch, kerr.InvalidFetchSessionEpoch)
+		return nil, refuse(kerr.InvalidFetchSessionEpoch, "fetch session %d: epoch %d, expected %d", id, epoch, fs.epoch)
 	case byID != fs.byID:
 		defer fs.mu.Unlock()
-		return nil, fmt.Errorf("fetch session %d: topic names and topic ids in one session: %w", id, kerr.FetchSessionTopicIDError)
+		return nil, refuse(kerr.FetchSessionTopicIDError, "fetch session %d: topic names and topic ids in one session", id)
 	}
 	if fs.epoch++; fs.epoch < 1 {
 		fs.epoch = 1

@@ -41,7 +41,7 @@ func (a *API) listOffsets(c *call, req *kmsg.ListOffsetsRequest) kmsg.Response {
 			in, to := &t.Partitions[j], &out.Partitions[j]
 			err := terr
 			if repeated[placeOf(t.Topic, in.Partition)] > 1 {
-				err = fmt.Errorf("partition %d comes twice: %w", in.Partition, kerr.InvalidRequest)
+				err = refuse(kerr.InvalidRequest, "partition %d comes twice", in.Partition)
 			}
 			work = append(work, func() { *to = a.listOffset(c, view, in, err) })
 		}
@@ -93,7 +93,7 @@ func (a *API) findOffset(ctx context.Context, version int16, view *topicView, in
 		return none, fmt.Errorf("partition %d of %d: %w", in.Partition, view.Partitions, partition.ErrUnknownPartition)
 	}
 	if in.Timestamp < 0 && !placeServed(in.Timestamp, version) {
-		return none, fmt.Errorf("timestamp %d in version %d: %w", in.Timestamp, version, kerr.UnsupportedVersion)
+		return none, refuse(kerr.UnsupportedVersion, "timestamp %d in version %d", in.Timestamp, version)
 	}
 	ref := view.ref(in.Partition)
 	bounds, err := a.logs.Bounds(ctx, ref)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"regexp"
 	"sort"
 
@@ -35,7 +34,7 @@ func (a *API) apiVersions(c *call, req *kmsg.ApiVersionsRequest) kmsg.Response {
 // checkApiVersions checks who the client says it is, and whom it means to speak to.
 func (a *API) checkApiVersions(c *call, req *kmsg.ApiVersionsRequest) error {
 	if c.version() >= 3 && !(softwareName.MatchString(req.ClientSoftwareName) && softwareName.MatchString(req.ClientSoftwareVersion)) {
-		return fmt.Errorf("client software %q version %q: %w", req.ClientSoftwareName, req.ClientSoftwareVersion, kerr.InvalidRequest)
+		return refuse(kerr.InvalidRequest, "client software %q version %q", req.ClientSoftwareName, req.ClientSoftwareVersion)
 	}
 	if c.version() < 5 || req.ClusterID == nil && req.NodeID == -1 {
 		return nil
@@ -43,9 +42,9 @@ func (a *API) checkApiVersions(c *call, req *kmsg.ApiVersionsRequest) error {
 	self := a.cluster.Self().ID
 	switch {
 	case req.ClusterID == nil || req.NodeID == -1:
-		return fmt.Errorf("cluster id without node id, or the other way round: %w", kerr.InvalidRequest)
+		return refuse(kerr.InvalidRequest, "cluster id without node id, or the other way round")
 	case *req.ClusterID != a.cluster.ID() || req.NodeID != self:
-		return fmt.Errorf("client means node %d of cluster %q, this is node %d of %q: %w", req.NodeID, *req.ClusterID, self, a.cluster.ID(), kerr.RebootstrapRequired)
+		return refuse(kerr.RebootstrapRequired, "client means node %d of cluster %q, this is node %d of %q", req.NodeID, *req.ClusterID, self, a.cluster.ID())
 	}
 	return nil
 }

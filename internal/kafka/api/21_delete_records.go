@@ -25,7 +25,7 @@ func (a *API) deleteRecords(c *call, req *kmsg.DeleteRecordsRequest) kmsg.Respon
 		out.Partitions = make([]kmsg.DeleteRecordsResponseTopicPartition, len(t.Partitions))
 		view, err := a.topicByName(c.ctx, t.Topic)
 		if err == nil && view.Compact && !view.Delete {
-			err = fmt.Errorf("topic %q is compacted only: %w", t.Topic, kerr.PolicyViolation)
+			err = refuse(kerr.PolicyViolation, "topic %q is compacted only", t.Topic)
 		}
 		for j := range t.Partitions {
 			in, to := &t.Partitions[j], &out.Partitions[j]

@@ -31,9 +31,9 @@ func (a *API) initProducerID(c *call, req *kmsg.InitProducerIDRequest) kmsg.Resp
 func (a *API) newProducerID(c *call, req *kmsg.InitProducerIDRequest) (int64, error) {
 	switch {
 	case req.TransactionalID != nil && *req.TransactionalID == "":
-		return 0, fmt.Errorf("transactional id is empty: %w", kerr.InvalidRequest)
+		return 0, refuse(kerr.InvalidRequest, "transactional id is empty")
 	case c.version() >= 3 && (req.ProducerID == -1) != (req.ProducerEpoch == -1):
-		return 0, fmt.Errorf("producer id %d with epoch %d: %w", req.ProducerID, req.ProducerEpoch, kerr.InvalidRequest)
+		return 0, refuse(kerr.InvalidRequest, "producer id %d with epoch %d", req.ProducerID, req.ProducerEpoch)
 	case req.TransactionalID != nil:
 		return 0, errTransactions
 	}

@@ -38,7 +38,7 @@ func (a *API) decode(c *call, req kmsg.Request) error {
 		return fmt.Errorf("decode %s: no decoder", c.route.name)
 	}
 	if err := unsafe.UnsafeReadFrom(c.req.Body); err != nil {
-		return fmt.Errorf("decode %s version %d: %w", c.route.name, c.version(), err)
+		return fmt.Errorf("decode %s version %d: %w", c.route.name, c.version(), errMalformed) // kmsg's own text speaks of a response
 	}
 	return nil
 }

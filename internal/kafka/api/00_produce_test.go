@@ -118,13 +118,18 @@ func TestProduceErrors(t *testing.T) {
 	}
 }
 
-func TestProduceRefusesTransactionalIds(t *testing.T) {
+func TestProduceRefusesTransactionalBatchesAndTakesPlainOnesBesideATransactionalID(t *testing.T) {
 	b := newBroker(t, nil)
-	req := produceOf("t", valuesOf("a"))
+	req := produceOf("t", changed(valuesOf("a"), 21, 0, 0x10))
 	req.TransactionID = kmsg.StringPtr("tx")
 	p := do[*kmsg.ProduceResponse](b, req, 9).Topics[0].Partitions[0]
 	if codeName(p.ErrorCode) != "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" || !strings.Contains(deref(p.ErrorMessage), "transactions are not supported") {
-		t.Fatalf("%+v", p)
+		t.Errorf("transactional batch: %+v", p)
+	}
+	req = produceOf("t", valuesOf("a"))
+	req.TransactionID = kmsg.StringPtr("tx")
+	if p := do[*kmsg.ProduceResponse](b, req, 9).Topics[0].Partitions[0]; p.ErrorCode != 0 {
+		t.Errorf("plain batch: %+v", p)
 	}
 }
 

@@ -56,8 +56,14 @@ func incrementalAlterConfigsRows() []row {
 		{name: "unknown topic", do: alteredResource(topicResource, newName(), set(retention, "1")), want: "UNKNOWN_TOPIC_OR_PARTITION"},
 		{name: "invalid topic name", do: alteredResource(topicResource, "a/b", set(retention, "1")), want: "INVALID_TOPIC_EXCEPTION"},
 		{name: "empty topic name", do: alteredResource(topicResource, "", set(retention, "1")), want: "INVALID_REQUEST"},
+		{name: "APPEND of an unknown choice", do: altered(policy, nil, op(policy, opAppend, "shred")), want: "INVALID_CONFIG, cleanup.policy=delete DEFAULT_CONFIG"},
+		{name: "APPEND of null", do: altered(policy, nil, change{policy, opAppend, nil}), want: "INVALID_REQUEST, cleanup.policy=delete DEFAULT_CONFIG"},
+		{name: "resource type 99", do: alteredResource(99, "x", set("a", "1")), want: "INVALID_REQUEST"},
+		{name: "unknown broker setting", do: alteredBroker("no.such.setting"), want: "OK", korvet: differs("INVALID_REQUEST", "Broker settings")},
+		{name: "broker setting that Kafka changes while it runs", do: alteredBroker("log.retention.ms"), want: "OK", korvet: differs("INVALID_REQUEST", "Broker settings")},
+		{name: "client metrics", do: alteredResource(kmsg.ConfigResourceTypeClientMetrics, "m", set("interval.ms", "1000")), want: "OK", korvet: differs("INVALID_REQUEST", "Resources")},
 		{name: "broker 99", do: alteredResource(brokerResource, "99", set("log.retention.ms", "1")), want: "INVALID_REQUEST"},
-		{name: "read-only broker setting", do: alteredReadOnly, want: "INVALID_REQUEST"},
+		{name: "read-only broker setting", do: alteredBroker("num.partitions"), want: "INVALID_REQUEST"},
 		{name: "group setting out of range", do: alteredResource(groupResource, "g", set("consumer.session.timeout.ms", "1")), want: "INVALID_CONFIG"},
 		{name: "max.message.bytes counts at once", do: alteredLimit, want: "MESSAGE_TOO_LARGE, then OK @0"},
 	}
@@ -127,9 +133,14 @@ func alteredResource(kind kmsg.ConfigResourceType, name string, changes ...chang
 	return func(c *conn) string { return c.alter(alterConfigs(1, kind, name, changes...)) }
 }
 
-func alteredReadOnly(c *conn) string {
-	id := fmt.Sprint(c.metadata(12).Brokers[0].NodeID)
-	return c.alter(alterConfigs(1, brokerResource, id, set("auto.create.topics.enable", "false")))
+// alteredBroker only validates.
+func alteredBroker(setting string) func(*conn) string {
+	return func(c *conn) string {
+		id := fmt.Sprint(c.metadata(12).Brokers[0].NodeID)
+		req := alterConfigs(1, brokerResource, id, set(setting, "1000"))
+		req.ValidateOnly = true
+		return c.alter(req)
+	}
 }
 
 func alteredLimit(c *conn) string {
@@ -146,6 +157,8 @@ func alteredLimit(c *conn) string {
 func alterConfigsRows() []row {
 	return []row{
 		{name: "what is not named goes back to its default", do: alteredFully, want: "OK, retention.ms=604800000 DEFAULT_CONFIG, cleanup.policy=compact DYNAMIC_TOPIC_CONFIG"},
+		{name: "null value", do: alteredFullyChanged(func(r *kmsg.AlterConfigsRequestResource) { r.Configs[0].Value = nil }), want: "INVALID_REQUEST"},
+		{name: "a setting twice", do: alteredFullyChanged(func(r *kmsg.AlterConfigsRequestResource) { r.Configs = append(r.Configs, r.Configs[0]) }), want: "INVALID_REQUEST"},
 		{name: "unknown setting", do: alteredFullyUnknown, want: "INVALID_CONFIG, retention.ms=1000 DYNAMIC_TOPIC_CONFIG"},
 	}
 }
@@ -169,6 +182,14 @@ func alteredFully(c *conn) string {
 		c.settle(t)
 	}
 	return code(got.ErrorCode) + ", " + c.setting(t, "retention.ms")[len("OK "):] + ", " + c.setting(t, "cleanup.policy")[len("OK "):]
+}
+
+func alteredFullyChanged(change func(*kmsg.AlterConfigsRequestResource)) func(*conn) string {
+	return func(c *conn) string {
+		req := alterConfigsFully(1, c.newTopic(), "retention.ms", "5")
+		change(&req.Resources[0])
+		return code(ask[*kmsg.AlterConfigsResponse](c, req).Resources[0].ErrorCode)
+	}
 }
 
 func alteredFullyUnknown(c *conn) string {

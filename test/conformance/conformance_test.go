@@ -73,6 +73,7 @@ func runAll(t *testing.T, to *target) {
 		{"DescribeConfigs", describeConfigsRows()},
 		{"IncrementalAlterConfigs", incrementalAlterConfigsRows()},
 		{"AlterConfigs", alterConfigsRows()},
+		{"ConfigValues", configValueRows()},
 		{"DescribeLogDirs", describeLogDirsRows()},
 		{"Produce", produceRows()},
 		{"ProduceRecords", produceRecordsRows()},

@@ -30,20 +30,19 @@ func createTopicsRows() []row {
 		{name: "min.insync.replicas=2 with one replica, acks -1", do: createMinInsync, want: "OK @0"},
 		{name: "local.retention.ms above retention.ms, not tiered", do: createdWith("local.retention.ms", "retention.ms=1000", "local.retention.ms=2000"), want: "OK 2000 source 1"},
 		{name: "assignment to an unknown broker", do: createAssigned(-1, -1, 99), want: "INVALID_REPLICA_ASSIGNMENT"},
+		{name: "assignment and a partition count", do: createAssigned(1, -1, 0), want: "INVALID_REQUEST"},
+		{name: "assignment of partition 1 only", do: createAssignment(1), want: "INVALID_REPLICA_ASSIGNMENT"},
+		{name: "assignment of partition -1", do: createAssignment(-1), want: "INVALID_REPLICA_ASSIGNMENT"},
+		{name: "assignment of partition 0 twice", do: createAssignment(0, 0), want: "INVALID_REPLICA_ASSIGNMENT"},
+		{name: "assignment of partitions 0 and 2", do: createAssignment(0, 2), want: "INVALID_REPLICA_ASSIGNMENT"},
+		{name: "assignment of partitions 1 and 0", do: createAssignment(1, 0), want: "OK 2 1"},
+		{name: "no topics", do: createNone, want: "0 answers"},
 		{name: "assignment and a replication factor", do: createAssigned(-1, 1, 0), want: "INVALID_REQUEST"},
-		{name: "assignment to this broker", do: createAssignedHere, want: "OK 1 partition"},
+		{name: "assignment to this broker", do: createAssignment(0), want: "OK 1 1"},
 		{name: "answer lists all settings with their source", do: createListsSettings, want: "OK retention.ms=1000 source 1, cleanup.policy=delete source 5, more than 30"},
 		{name: "usable at once", do: createUsable, want: "OK @0"},
 	}
-	rows = append(rows, createNameRows()...)
-	for _, s := range []string{
-		"no.such.setting=1", "retention.ms=soon", "segment.bytes=1048575", "cleanup.policy=shred", "compression.type=rar",
-		"max.message.bytes=-1", "min.cleanable.dirty.ratio=1.5", "message.timestamp.type=Never", "remote.storage.enable=true",
-		"min.insync.replicas=0", "preallocate=perhaps",
-	} {
-		rows = append(rows, row{name: "setting " + s, do: createdWith("retention.ms", s), want: "INVALID_CONFIG"})
-	}
-	return rows
+	return append(rows, createNameRows()...)
 }
 
 func createNameRows() []row {
@@ -169,14 +168,22 @@ func createAssigned(partitions int32, replication int16, broker int32) func(*con
 	}
 }
 
-func createAssignedHere(c *conn) string {
-	broker := c.metadata(12).Brokers[0].NodeID
-	t := newTopicRequest(newName(), -1, -1)
-	a := kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
-	a.Replicas = []int32{broker}
-	t.ReplicaAssignment = append(t.ReplicaAssignment, a)
-	got := ask[*kmsg.CreateTopicsResponse](c, createTopics(7, t)).Topics[0]
-	return fmt.Sprintf("%s %d partition", code(got.ErrorCode), got.NumPartitions)
+// createAssignment assigns these partitions to the one broker.
+func createAssignment(partitions ...int32) func(*conn) string {
+	return func(c *conn) string {
+		t := newTopicRequest(newName(), -1, -1)
+		broker := c.metadata(12).Brokers[0].NodeID
+		for _, p := range partitions {
+			a := kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
+			a.Partition, a.Replicas = p, []int32{broker}
+			t.ReplicaAssignment = append(t.ReplicaAssignment, a)
+		}
+		return describeCreated(c, createTopics(7, t))
+	}
+}
+
+func createNone(c *conn) string {
+	return fmt.Sprintf("%d answers", len(ask[*kmsg.CreateTopicsResponse](c, createTopics(7)).Topics))
 }
 
 func createListsSettings(c *conn) string {

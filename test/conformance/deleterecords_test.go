@@ -17,7 +17,8 @@ func deleteRecordsRows() []row {
 		{name: "below the start", do: deletedTo(2, 1), want: "OK 2, OK 2, from 2 to 3"},
 		{name: "inside a batch", do: deletedInside, want: "OK 1; OK [0-2]", rebuilt: "OK 1; OK [1-2]"},
 		{name: "unknown topic", do: deletedUnknown, want: "UNKNOWN_TOPIC_OR_PARTITION"},
-		{name: "unknown partition", do: deletedUnknownPartition, want: "UNKNOWN_TOPIC_OR_PARTITION"},
+		{name: "unknown partition", do: deletedPartition(9), want: "UNKNOWN_TOPIC_OR_PARTITION"},
+		{name: "partition -1", do: deletedPartition(-1), want: "UNKNOWN_TOPIC_OR_PARTITION"},
 		{name: "compacted", do: deletedPolicy("compact"), want: "POLICY_VIOLATION"},
 		{name: "compact,delete", do: deletedPolicy("compact,delete"), want: "OK 1"},
 		{name: "internal", do: deletedInternal, want: "INVALID_TOPIC_EXCEPTION", korvet: differs("UNKNOWN_TOPIC_OR_PARTITION", "Internal topics")},
@@ -46,10 +47,12 @@ func deletedInside(c *conn) string {
 
 func deletedUnknown(c *conn) string { return c.deleted(topic{name: newName()}, 0) }
 
-func deletedUnknownPartition(c *conn) string {
-	req := deleteRecords(2, c.newTopic(), 0)
-	req.Topics[0].Partitions[0].Partition = 9
-	return code(ask[*kmsg.DeleteRecordsResponse](c, req).Topics[0].Partitions[0].ErrorCode)
+func deletedPartition(partition int32) func(*conn) string {
+	return func(c *conn) string {
+		req := deleteRecords(2, c.newTopic(), 0)
+		req.Topics[0].Partitions[0].Partition = partition
+		return code(ask[*kmsg.DeleteRecordsResponse](c, req).Topics[0].Partitions[0].ErrorCode)
+	}
 }
 
 func deletedPolicy(policy string) func(*conn) string {

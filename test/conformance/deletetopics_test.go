@@ -13,6 +13,7 @@ func deleteTopicsRows() []row {
 		{name: "unknown id", do: deletedTopic(deletion(nil, [16]byte{9, 9})), want: "UNKNOWN_TOPIC_ID"},
 		{name: "neither name nor id", do: deletedTopic(deletion(nil, [16]byte{})), want: "INVALID_REQUEST"},
 		{name: "both name and id", do: deletedTopic(deletion(kmsg.StringPtr("both"), [16]byte{9, 9})), want: "INVALID_REQUEST"},
+		{name: "a name twice", do: deletedTwice, want: "1 answer, INVALID_REQUEST"},
 		{name: "by id", do: deletedByID, want: "OK with name, gone"},
 		{name: "delete, create again", do: deleteAndCreate, want: "new id, 0 records, first offset 0"},
 		{name: "a consumer's offset of the former life", do: deleteUnderConsumer, want: "OFFSET_OUT_OF_RANGE"},
@@ -39,6 +40,12 @@ func deletedTopic(t kmsg.DeleteTopicsRequestTopic) func(*conn) string {
 		req.Topics = append(req.Topics, t)
 		return code(ask[*kmsg.DeleteTopicsResponse](c, req).Topics[0].ErrorCode)
 	}
+}
+
+func deletedTwice(c *conn) string {
+	name := c.newTopic().name
+	resp := ask[*kmsg.DeleteTopicsResponse](c, deleteTopics(6, name, name))
+	return fmt.Sprintf("%d answer, %s", len(resp.Topics), code(resp.Topics[0].ErrorCode))
 }
 
 func deletedByID(c *conn) string {

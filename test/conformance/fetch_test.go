@@ -60,6 +60,10 @@ func fetchRows() []row {
 		{name: "batch of 2 MB above all limits", do: fetchLarge, want: "OK [0-0]"},
 		{name: "max_bytes -1", do: at(0, small(-1, 1<<20)), want: "UNKNOWN_SERVER_ERROR", korvet: differs("INVALID_REQUEST", "Clear errors")},
 		{name: "isolation level 7", do: at(0, func(o *fetchOptions) { o.isolation = 7 }), want: "UNKNOWN_SERVER_ERROR", korvet: differs("INVALID_REQUEST", "Clear errors")},
+		{name: "min_bytes above max_bytes", do: at(0, func(o *fetchOptions) { o.minBytes, o.maxBytes = 1<<30, 100 }), want: "OK [0-1] and a part of a batch", korvet: differs("OK [0-1]", "Whole batches"), rebuilt: "OK [0-0]"},
+		{name: "negative wait", do: at(4, func(o *fetchOptions) { o.waitMs = -5 }), want: "OK"},
+		{name: "one partition twice", do: fetchTwice, want: "OK [0-0]"},
+		{name: "no topics", do: fetchNone, want: "OK, 0 topics"},
 		{name: "zstd batch in v9", do: fetchZstd(9), want: "OK [0-0] codec 4", korvet: differs("UNSUPPORTED_COMPRESSION_TYPE", "zstd for old consumers"), rebuilt: "OK [0-0] codec 0"},
 		{name: "zstd batch in v10", do: fetchZstd(10), want: "OK [0-0] codec 4", rebuilt: "OK [0-0] codec 0"},
 		{name: "read committed", do: fetchCommitted, want: "OK [0-0], aborted transactions null false, last stable offset 1"},
@@ -78,6 +82,19 @@ func fetchTopic(version int16, t topic) func(*conn) string {
 
 func fetchUnknownPartition(c *conn) string {
 	return c.describeFetched(ask[*kmsg.FetchResponse](c, fetchAt(0).request(c.newTopic(), 3)))
+}
+
+func fetchTwice(c *conn) string {
+	t := c.newTopic()
+	c.must(t, values("v"))
+	return c.describeFetched(ask[*kmsg.FetchResponse](c, fetchAt(0).request(t, 0, 0)))
+}
+
+func fetchNone(c *conn) string {
+	req := fetchAt(0).request(topic{})
+	req.Topics = nil
+	resp := ask[*kmsg.FetchResponse](c, req)
+	return fmt.Sprintf("%s, %d topics", code(resp.ErrorCode), len(resp.Topics))
 }
 
 func fetchBelowStart(c *conn) string {

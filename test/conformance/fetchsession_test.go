@@ -19,6 +19,11 @@ func fetchSessionRows() []row {
 		{name: "unknown session id", do: sessionUnknown, want: "FETCH_SESSION_ID_NOT_FOUND"},
 		{name: "closed session", do: sessionClosed, want: "FETCH_SESSION_ID_NOT_FOUND"},
 		{name: "wrong epoch", do: sessionWrongEpoch, want: "INVALID_FETCH_SESSION_EPOCH"},
+		{name: "session id 0 with a later epoch", do: sessionNone, want: "FETCH_SESSION_ID_NOT_FOUND"},
+		{name: "epoch 0 within a session starts a new one", do: sessionReplaced, want: "OK, another session; the former FETCH_SESSION_ID_NOT_FOUND"},
+		{name: "an error is told again", do: sessionError, want: "OFFSET_OUT_OF_RANGE, then OFFSET_OUT_OF_RANGE"},
+		{name: "data not taken is sent again", do: sessionAgain, want: "OK [0-0]"},
+		{name: "a log start that moved is told", do: sessionLogStart, want: "log start 1"},
 		{name: "last partition forgotten", do: sessionEmptied, want: "OK, session 0"},
 		{name: "topic deleted", do: sessionDeleted(12), want: "UNKNOWN_TOPIC_OR_PARTITION"},
 		{name: "topic deleted (v13)", do: sessionDeleted(13), want: "UNKNOWN_TOPIC_OR_PARTITION", korvet: differs("UNKNOWN_TOPIC_ID", "Deleted topics")},
@@ -183,6 +188,51 @@ func sessionClosed(c *conn) string {
 func sessionWrongEpoch(c *conn) string {
 	s := c.open(c.newTopic())
 	return s.describe(s.incremental(func(req *kmsg.FetchRequest) { req.SessionEpoch = 5 }))
+}
+
+func sessionNone(c *conn) string {
+	s := &session{conn: c, epoch: 3, options: fetchAt(0)}
+	return s.describe(s.incremental(nil))
+}
+
+func sessionReplaced(c *conn) string {
+	t := c.newTopic()
+	s := c.open(t)
+	req := s.options.request(t)
+	req.SessionID, req.SessionEpoch = s.id, 0
+	resp := ask[*kmsg.FetchResponse](c, req)
+	which := "the same session"
+	if resp.SessionID > 0 && resp.SessionID != s.id {
+		which = "another session"
+	}
+	return fmt.Sprintf("%s, %s; the former %s", code(resp.ErrorCode), which, s.describe(s.incremental(nil)))
+}
+
+func sessionError(c *conn) string {
+	s := &session{conn: c, options: fetchAt(9)}
+	first := s.full(c.newTopic())
+	s.id, s.epoch = first.SessionID, 1
+	return c.describeFetched(first) + ", then " + c.describeFetched(s.incremental(nil))
+}
+
+func sessionAgain(c *conn) string {
+	t := c.newTopic()
+	c.must(t, values("v"))
+	s := c.open(t)
+	return c.describeFetched(s.incremental(nil))
+}
+
+func sessionLogStart(c *conn) string {
+	t := c.newTopic()
+	c.must(t, values("0"), values("1"))
+	s := &session{conn: c, options: fetchAt(2)}
+	s.id, s.epoch = s.full(t).SessionID, 1
+	c.deleted(t, 1)
+	resp := s.incremental(nil)
+	if len(resp.Topics) == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("log start %d", resp.Topics[0].Partitions[0].LogStartOffset)
 }
 
 func sessionEmptied(c *conn) string {

@@ -14,6 +14,7 @@ func leaderEpochRows() []row {
 		{name: "current epoch right", do: epochEnd(func(current int32) (int32, int32) { return current, current }), want: "OK, current epoch, end 2"},
 		{name: "current epoch too new", do: epochEnd(func(current int32) (int32, int32) { return current, current + 5 }), want: "UNKNOWN_LEADER_EPOCH, epoch -1, end -1"},
 		{name: "unknown topic", do: epochUnknown, want: "UNKNOWN_TOPIC_OR_PARTITION"},
+		{name: "unknown partition", do: epochUnknownPartition, want: "UNKNOWN_TOPIC_OR_PARTITION"},
 		{name: "batches carry the epoch that Metadata tells", do: epochOfBatches, want: "the same"},
 	}
 }
@@ -50,6 +51,12 @@ func epochEnd(pick func(current int32) (epoch, currentLeader int32)) func(*conn)
 func epochUnknown(c *conn) string {
 	resp := ask[*kmsg.OffsetForLeaderEpochResponse](c, offsetForLeaderEpoch(4, newName(), 0, -1))
 	return code(resp.Topics[0].Partitions[0].ErrorCode)
+}
+
+func epochUnknownPartition(c *conn) string {
+	req := offsetForLeaderEpoch(4, c.newTopic().name, 0, -1)
+	req.Topics[0].Partitions[0].Partition = 9
+	return code(ask[*kmsg.OffsetForLeaderEpochResponse](c, req).Topics[0].Partitions[0].ErrorCode)
 }
 
 func epochOfBatches(c *conn) string {

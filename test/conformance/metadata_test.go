@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -24,6 +25,8 @@ func metadataRows() []row {
 		{name: "by id in v10", do: metadataByID(10), want: "INVALID_REQUEST"},
 		{name: "authorized operations asked, no authorizer", do: metadataOperations(true), want: "3576"},
 		{name: "authorized operations not asked", do: metadataOperations(false), want: "-2147483648"},
+		{name: "by id and name", do: metadataByIDAndName, want: "OK"},
+		{name: "name of 300 characters", do: metadataOf(12, strings.Repeat("x", 300)), want: "INVALID_TOPIC_EXCEPTION 0 partitions"},
 		{name: "two partitions", do: metadataPartitions, want: "0 and 1, leader in replicas and in sync"},
 		{name: "leader epoch of a partition not used yet", do: metadataEpoch, want: "0", korvet: differs("-1", "Leader epochs")},
 		{name: "addresses can be dialled", do: metadataAddress, want: "alive"},
@@ -74,6 +77,13 @@ func metadataByID(version int16) func(*conn) string {
 		}
 		return code(got.ErrorCode)
 	}
+}
+
+func metadataByIDAndName(c *conn) string {
+	t := c.newTopic()
+	req := metadataRequest(12, t.name)
+	req.Topics[0].TopicID = t.id
+	return code(ask[*kmsg.MetadataResponse](c, req).Topics[0].ErrorCode)
 }
 
 func metadataByUnknownID(c *conn) string {
@@ -172,6 +182,7 @@ func (c *conn) autoCreates() bool {
 func describeClusterRows() []row {
 	return []row{
 		{name: "brokers", do: clusterBrokers(1), want: "OK, endpoint type 1"},
+		{name: "endpoint_type 3", do: clusterBrokers(3), want: "UNSUPPORTED_ENDPOINT_TYPE"},
 		{name: "endpoint_type 2", do: clusterBrokers(2), want: "MISMATCHED_ENDPOINT_TYPE"},
 	}
 }
@@ -199,6 +210,12 @@ func describeCluster(version int16, endpoint int8) *kmsg.DescribeClusterRequest 
 func describeTopicPartitionsRows() []row {
 	return []row{
 		{name: "limit 1 of 3 partitions", do: partitionsPaged, want: "1 partition, next 1; then from 1"},
+		{name: "limit 0", do: partitionsOf(func(req *kmsg.DescribeTopicPartitionsRequest) { req.ResponsePartitionLimit = 0 }), want: "OK 1 partitions, more true"},
+		{name: "limit -1", do: partitionsOf(func(req *kmsg.DescribeTopicPartitionsRequest) { req.ResponsePartitionLimit = -1 }), want: "OK 1 partitions, more true"},
+		{name: "no limit", do: partitionsOf(func(*kmsg.DescribeTopicPartitionsRequest) {}), want: "OK 3 partitions, more false"},
+		{name: "one name twice", do: partitionsOf(func(req *kmsg.DescribeTopicPartitionsRequest) { req.Topics = append(req.Topics, req.Topics[0]) }), want: "OK 3 partitions, more false"},
+		{name: "cursor beyond the partitions", do: partitionsOf(from(7)), want: "OK 0 partitions, more false"},
+		{name: "cursor at partition -1", do: partitionsOf(from(-1)), want: "INVALID_REQUEST 0 partitions, more false"},
 		{name: "unknown topic", do: partitionsUnknown, want: "UNKNOWN_TOPIC_OR_PARTITION"},
 	}
 }
@@ -215,6 +232,25 @@ func partitionsPaged(c *conn) string {
 	req.Cursor = &kmsg.DescribeTopicPartitionsRequestCursor{Topic: t.name, Partition: resp.NextCursor.Partition}
 	resp = ask[*kmsg.DescribeTopicPartitionsResponse](c, req)
 	return s + fmt.Sprintf("; then from %d", resp.Topics[0].Partitions[0].Partition)
+}
+
+// partitionsOf asks about a topic of three partitions; all that is described must be one topic.
+func partitionsOf(change func(*kmsg.DescribeTopicPartitionsRequest)) func(*conn) string {
+	return func(c *conn) string {
+		req := describeTopicPartitions(c.newTopicOf(3).name)
+		change(req)
+		resp := ask[*kmsg.DescribeTopicPartitionsResponse](c, req)
+		if len(resp.Topics) != 1 {
+			return fmt.Sprintf("%d topics", len(resp.Topics))
+		}
+		return fmt.Sprintf("%s %d partitions, more %t", code(resp.Topics[0].ErrorCode), len(resp.Topics[0].Partitions), resp.NextCursor != nil)
+	}
+}
+
+func from(partition int32) func(*kmsg.DescribeTopicPartitionsRequest) {
+	return func(req *kmsg.DescribeTopicPartitionsRequest) {
+		req.Cursor = &kmsg.DescribeTopicPartitionsRequestCursor{Topic: req.Topics[0].Topic, Partition: partition}
+	}
 }
 
 func partitionsUnknown(c *conn) string {

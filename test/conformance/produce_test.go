@@ -28,9 +28,14 @@ func produceRows() []row {
 		{name: "acks 0 and a corrupt batch", do: unackedError(func(c *conn) *kmsg.ProduceRequest {
 			return produceTo(9, c.newTopic(), 0, flipped(values("v").bytes()))
 		}), want: "closed"},
-		{name: "acks -1 with timeout 0", do: producedNoTimeout, want: "OK @0"},
+		{name: "acks -1 with timeout 0", do: producedTimeout(0), want: "OK @0"},
 		{name: "acks 1", do: producedOne, want: "OK @0"},
 		{name: "one partition twice in a request", do: producedTwice, want: "1 answer"},
+		{name: "one topic twice in a request", do: producedTopicTwice, want: "1 topic, 1 answer"},
+		{name: "zero topic id (v13)", do: producedZeroID, want: "UNKNOWN_TOPIC_ID"},
+		{name: "negative timeout", do: producedTimeout(-1), want: "OK @0"},
+		{name: "transactional id empty, plain batch", do: producedWithID(""), want: "OK @0"},
+		{name: "transactional id, plain batch", do: producedWithID("x"), want: "OK @0"},
 		{name: "one good, one unknown partition", do: producedGoodAndUnknown, want: "OK @0; UNKNOWN_TOPIC_OR_PARTITION"},
 		{name: "batch of max.message.bytes", do: producedSized(1048588), want: "OK @0, end 1"},
 		{name: "batch of one byte more", do: producedSized(1048589), want: "MESSAGE_TOO_LARGE, end 0"},
@@ -128,10 +133,31 @@ func unackedError(request func(*conn) *kmsg.ProduceRequest) func(*conn) string {
 	}
 }
 
-func producedNoTimeout(c *conn) string {
+func producedTimeout(ms int32) func(*conn) string {
+	return func(c *conn) string {
+		req := produceTo(9, c.newTopic(), -1, values("v").bytes())
+		req.TimeoutMillis = ms
+		return c.produced(req)
+	}
+}
+
+func producedWithID(id string) func(*conn) string {
+	return func(c *conn) string {
+		req := produceTo(9, c.newTopic(), -1, values("v").bytes())
+		req.TransactionID = &id
+		return c.produced(req)
+	}
+}
+
+func producedZeroID(c *conn) string {
+	return c.produced(produceTo(13, topic{}, -1, values("v").bytes()))
+}
+
+func producedTopicTwice(c *conn) string {
 	req := produceTo(9, c.newTopic(), -1, values("v").bytes())
-	req.TimeoutMillis = 0
-	return c.produced(req)
+	req.Topics = append(req.Topics, req.Topics[0])
+	topics := ask[*kmsg.ProduceResponse](c, req).Topics
+	return fmt.Sprintf("%d topic, %d answer", len(topics), len(topics[0].Partitions))
 }
 
 func producedOne(c *conn) string {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -39,10 +40,18 @@ func produceRecordsRows() []row {
 		{name: "unused attribute bits", do: producedBatch(func(b *recordBatch) { b.Attributes |= 0x4000 }), want: "OK @0, end 2"},
 		{name: "append-time bit on a CreateTime topic", do: producedBatch(func(b *recordBatch) { b.Attributes |= appendTimeBit }), want: "OK @0, end 2"},
 		{name: "wrong max timestamp", do: producedBatch(func(b *recordBatch) { b.MaxTimestamp -= 1000 }), want: "OK @0, end 2"},
+		{name: "no records", do: producedBytes(batchOf().bytes()), want: "INVALID_RECORD, end 0"},
+		{name: "header key that is not UTF-8", do: producedForeignHeader, want: "OK @0, end 1", korvet: differs("INVALID_RECORD records 0, end 0", "What a table can hold")},
+		{name: "timestamp beyond a table's range", do: producedBytes(stamped(-1 << 62).bytes()), want: "OK @0, end 1", korvet: differs("INVALID_TIMESTAMP records 0, end 0", "What a table can hold")},
+		{name: "max timestamp -5", do: producedBatch(func(b *recordBatch) { b.MaxTimestamp = -5 }), want: "OK @0, end 2"},
+		{name: "delete horizon bit", do: producedBatch(func(b *recordBatch) { b.Attributes |= 1 << 6 }), want: "OK @0, end 2"},
+		{name: "producer epoch without producer id", do: producedBatch(func(b *recordBatch) { b.ProducerEpoch = 4 }), want: "OK @0, end 2"},
+		{name: "unused record attributes", do: producedRecordAttributes, want: "OK @0, end 1"},
 		{name: "a sequence without producer id", do: producedBatch(func(b *recordBatch) { b.FirstSequence = 3 }), want: "OK @0, end 2"},
 	}
 	rows = append(rows, countRows()...)
 	rows = append(rows, deltaRows()...)
+	rows = append(rows, row{name: "snappy in the framing of Java clients", do: producedXerial, want: "the same"})
 	return append(rows, contentRows()...)
 }
 
@@ -168,6 +177,18 @@ func producedNullHeaderKey(c *conn) string {
 	return producedBytes(b.bytes())(c)
 }
 
+func producedForeignHeader(c *conn) string {
+	b := batchOf(record{value: []byte("v"), timestamp: now(), headers: []kmsg.Header{{Key: "\xff\xfe", Value: []byte("h")}}})
+	return producedBytes(b.bytes())(c)
+}
+
+func producedRecordAttributes(c *conn) string {
+	b := values("v")
+	b.body = b.encodeRecords()
+	b.body[1] = 0x55 // after the length, of one byte
+	return producedBytes(b.bytes())(c)
+}
+
 // roundTrip produces a record and compares what a fetch brings back, byte for byte.
 func roundTrip(r record, codec int16) func(*conn) string {
 	return func(c *conn) string {
@@ -186,6 +207,29 @@ func roundTrip(r record, codec int16) func(*conn) string {
 		}
 		return "the same"
 	}
+}
+
+// producedXerial compresses the records in two chunks with the header that the Java library writes.
+func producedXerial(c *conn) string {
+	t := c.newTopic()
+	r := record{key: []byte("k"), value: bytes.Repeat([]byte("value "), 100), timestamp: now()}
+	b := batchOf(r, r).codec(codecSnappy)
+	raw := b.encodeRecords()
+	b.body = []byte("\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01")
+	for _, part := range [][]byte{raw[:50], raw[50:]} {
+		block := compress(codecSnappy, part)
+		b.body = binary.BigEndian.AppendUint32(b.body, uint32(len(block)))
+		b.body = append(b.body, block...)
+	}
+	c.must(t, b)
+	var got []kmsg.Record
+	for _, s := range c.batches(t, 0) {
+		got = append(got, s.records...)
+	}
+	if len(got) != 2 {
+		return fmt.Sprintf("%d records", len(got))
+	}
+	return cmp.Or(compare(r, got[0]), compare(r, got[1]), "the same")
 }
 
 func compare(r record, got kmsg.Record) string {

@@ -47,7 +47,7 @@ type produceCall struct {
 }
 
 // errTransactions says why transactional producers are refused: nothing of theirs is stored and hidden.
-var errTransactions = fmt.Errorf("transactions are not supported by this broker: %w", kerr.TransactionalIDAuthorizationFailed)
+var errTransactions = refuse(kerr.TransactionalIDAuthorizationFailed, "transactions are not supported by this broker")
 
 func (a *API) produce(c *call, reply func(server.Response, error)) {
 	req, err := decodeProduce(c.req.Body, c.version())
@@ -78,7 +78,7 @@ func (a *API) produce(c *call, reply func(server.Response, error)) {
 // refusal tells why the whole request is refused, each of its partitions with the same error.
 func (p *produceCall) refusal() error {
 	if p.acks < -1 || p.acks > 1 {
-		return fmt.Errorf("acks is %d, not -1, 0 or 1: %w", p.acks, kerr.InvalidRequiredAcks)
+		return refuse(kerr.InvalidRequiredAcks, "acks is %d, not -1, 0 or 1", p.acks)
 	}
 	return nil
 }

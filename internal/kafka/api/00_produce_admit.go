@@ -20,7 +20,7 @@ const (
 // admitRecords validates records against their topic's settings and gives them the codec it asks for.
 func (a *API) admitRecords(v *topicView, raw []byte, version int16) (*batch.Batch, error) {
 	if raw == nil {
-		return nil, fmt.Errorf("records are null: %w", kerr.InvalidRecord)
+		return nil, refuse(kerr.InvalidRecord, "records are null")
 	}
 	if size, whole := batchSize(raw); whole && size > int(v.MaxMessageBytes) {
 		return nil, tooLarge(size, v)

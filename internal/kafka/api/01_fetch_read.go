@@ -121,7 +121,7 @@ func (f *fetch) partitionLimit(p *fetchPartition) int {
 // locate finds the partition.
 func (f *fetch) locate(p *fetchPartition) (err error) {
 	if f.replica >= 0 {
-		return fmt.Errorf("replica %d fetches, but there is no replication between brokers: %w", f.replica, kerr.NotLeaderForPartition)
+		return refuse(kerr.NotLeaderForPartition, "replica %d fetches, but there is no replication between brokers", f.replica)
 	}
 	if f.call.version() >= 13 {
 		p.view, err = f.api.topicByID(f.call.ctx, p.id)

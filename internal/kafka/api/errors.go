@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -56,6 +57,19 @@ var errorCodes = []errorKind{
 
 	{context.DeadlineExceeded, kerr.RequestTimedOut, true},
 	{context.Canceled, kerr.RequestTimedOut, true},
+}
+
+// refusal is an error that names its code itself, with a text for the client.
+type refusal struct {
+	code *kerr.Error
+	text string
+}
+
+func (r *refusal) Error() string { return r.text }
+func (r *refusal) Unwrap() error { return r.code }
+
+func refuse(code *kerr.Error, format string, args ...any) error {
+	return &refusal{code: code, text: fmt.Sprintf(format, args...)}
 }
 
 // classify returns Kafka's error for err, and its kind where one of errorCodes matches. An error of no known kind is

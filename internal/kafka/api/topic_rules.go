@@ -9,19 +9,6 @@ import (
 	"github.com/korvet-io/korvet/internal/metadata"
 )
 
-// refusal is an error that names its code itself, with a text for the client.
-type refusal struct {
-	code *kerr.Error
-	text string
-}
-
-func (r *refusal) Error() string { return r.text }
-func (r *refusal) Unwrap() error { return r.code }
-
-func refuse(code *kerr.Error, format string, args ...any) error {
-	return &refusal{code: code, text: fmt.Sprintf(format, args...)}
-}
-
 // maxTopicName is the longest topic name, in characters.
 const maxTopicName = 249
 

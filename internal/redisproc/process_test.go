@@ -64,7 +64,11 @@ func do(t *testing.T, p *Process, command ...string) string {
 	return fmt.Sprint(m)
 }
 
-func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+// alive tells whether a process runs: one that has ended but whose exit code nobody has asked for does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return syscall.Kill(pid, 0) == nil && (err != nil || !strings.Contains(string(stat), ") Z "))
+}
 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()

@@ -134,8 +134,12 @@ func (fx *effects) answer(to *pending, got Appended, err error) {
 	fx.answers = append(fx.answers, answer{to, got, err})
 }
 
-// run carries the effects out. An append is sent first, so that Redis works while producers are answered.
+// run carries the effects out. An append is sent before producers are answered, so that Redis works meanwhile, and after
+// the fields that it may write again are removed.
 func (p *Partition) run(fx *effects) {
+	if len(fx.remove) > 0 {
+		p.removeFields(fx.remove)
+	}
 	if fx.send != nil {
 		p.send(fx.send)
 	}
@@ -150,9 +154,6 @@ func (p *Partition) run(fx *effects) {
 	}
 	if fx.confirm {
 		p.startConfirm()
-	}
-	if len(fx.remove) > 0 {
-		p.removeFields(fx.remove)
 	}
 	switch {
 	case fx.wakeAll:

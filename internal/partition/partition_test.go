@@ -43,18 +43,27 @@ func options(t testing.TB, s *redistest.Server) redisstream.Options {
 }
 
 func newFixture(t testing.TB, s *redistest.Server, owner string, change func(*partition.Settings)) *fixture {
-	log := slog.New(slog.DiscardHandler)
-	shard := redisstream.Open(options(t, s), log)
+	return newBroker(t, s, owner, change, partition.Dependencies{})
+}
+
+// newBroker is newFixture with an observer or a replicator of the test's.
+func newBroker(t testing.TB, s *redistest.Server, owner string, change func(*partition.Settings), d partition.Dependencies) *fixture {
+	d.Log = slog.New(slog.DiscardHandler)
+	shard := redisstream.Open(options(t, s), d.Log)
+	d.Shard = shard
+	if d.Observer == nil {
+		d.Observer = silent{}
+	}
 	settings := partition.DefaultSettings()
 	settings.Owner = owner
 	if change != nil {
 		change(&settings)
 	}
-	m := partition.NewManager(settings, partition.Dependencies{Shard: shard, Observer: silent{}, Log: log})
+	m := partition.NewManager(settings, d)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		_ = m.Close(ctx)
+		_ = m.Close(ctx) // a test that broke its Redis cannot close in order
 		shard.Close()
 	})
 	return &fixture{Manager: m, t: t, shard: shard}

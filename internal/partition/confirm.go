@@ -37,9 +37,12 @@ func (p *Partition) acknowledge(w *pending, got Appended, end int64, fx *effects
 	fx.answer(w, got, nil)
 }
 
-// wantsConfirm tells whether records wait for the replicas and nobody asks them. The lock is held.
+// unconfirmed tells whether records wait for the replicas. The lock is held.
+func (p *Partition) unconfirmed() bool { return p.phase == leading && p.log0.high < p.log0.leo }
+
+// wantsConfirm tells whether the replicas have to be asked now. The lock is held.
 func (p *Partition) wantsConfirm() bool {
-	return p.phase == leading && !p.confirm.running && p.log0.high < p.log0.leo && p.env.now() >= p.confirm.retryAt
+	return p.unconfirmed() && !p.confirm.running && p.env.now() >= p.confirm.retryAt
 }
 
 // startConfirm asks whether the replicas have all up to the log end. The lock is not held.

@@ -309,7 +309,7 @@ func (p *Partition) Tick() (busy bool) {
 	p.advance(now, &fx)
 	fx.confirm = fx.confirm || p.wantsConfirm()
 	busy = p.flight != nil || p.unknown != nil || p.phase == fencing || len(p.queue) > 0 || len(p.confirm.waiting) > 0 ||
-		p.needsTerm() || p.wantsConfirm()
+		p.needsTerm() || p.unconfirmed()
 	p.mu.Unlock()
 	p.run(&fx)
 	return busy

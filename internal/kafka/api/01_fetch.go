@@ -59,6 +59,7 @@ type fetch struct {
 	data       []byte // all records read, pooled
 	bytes      int
 	failed     bool // a partition has an error: answer at once
+	unknown    int  // partitions that do not exist
 	limited    bool // a partition has more than fits the answer
 	timer      *time.Timer
 	undrain    func() bool
@@ -195,7 +196,7 @@ func (f *fetch) goOnLocked() {
 
 // enough tells whether the answer is due: enough bytes, no room for more, an error, nothing to wait for, or no time left.
 func (f *fetch) enough() bool {
-	if f.bytes >= f.plan.minBytes || f.limited && f.bytes > 0 || f.failed || len(f.partitions) == 0 {
+	if f.bytes >= f.plan.minBytes || f.limited && f.bytes > 0 || f.failed || f.unknown == len(f.partitions) {
 		return true
 	}
 	f.mu.Lock()
@@ -215,7 +216,7 @@ func (f *fetch) watch() {
 	}
 	for i := range f.partitions {
 		p := &f.partitions[i]
-		if p.cancel == nil && p.next >= p.bounds.HighWatermark {
+		if p.cancel == nil && p.err == nil && p.next >= p.bounds.HighWatermark {
 			p.cancel = f.api.logs.Watch(p.view.ref(p.partition), p.next, func() { f.wake(i) })
 		}
 	}

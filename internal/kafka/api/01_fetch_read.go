@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 )
 
@@ -36,9 +37,24 @@ func (f *fetch) readDue() {
 		f.limited = f.limited || p.next < p.bounds.HighWatermark
 		if p.err != nil || p.diverged != nil {
 			f.bytes -= p.bytes
-			p.chunks, p.bytes, f.failed = nil, 0, true
+			p.chunks, p.bytes = nil, 0
+			f.fail(p.err)
 		}
 	}
+}
+
+// fail ends the wait, unless a partition was unknown from the start: its consumer would ask again at once, and again, so
+// the error waits for the other partitions, as in Kafka.
+func (f *fetch) fail(err error) {
+	if begun := f.timer != nil; !begun && isUnknown(err) {
+		f.unknown++
+		return
+	}
+	f.failed = true
+}
+
+func isUnknown(err error) bool {
+	return errors.Is(err, metadata.ErrUnknownTopic) || errors.Is(err, metadata.ErrUnknownTopicID) || errors.Is(err, partition.ErrUnknownPartition)
 }
 
 // read appends what one partition has from p.next on.

@@ -27,6 +27,7 @@ func fetchRows() []row {
 		return func(o *fetchOptions) { o.maxBytes, o.partitionMaxBytes = size, partitionSize }
 	}
 	now := func(o *fetchOptions) { o.waitMs = 0 }
+	batchAndAHalf := int32(len(values("0", "1").bytes()) * 3 / 2)
 	rows := []row{
 		{name: "from the start", do: at(0), want: "OK [0-1] [2-3]", rebuilt: "OK [0-3]"},
 		{name: "from the second batch", do: at(2), want: "OK [2-3]"},
@@ -46,6 +47,9 @@ func fetchRows() []row {
 		{name: "a produce while it waits", do: fetchWoken, want: "OK [0-0]"},
 		{name: "a produce to the second partition while it waits", do: fetchWokenBySecond, want: "OK; OK [0-0]"},
 		{name: "two produces until min_bytes", do: fetchWokenTwice, want: "OK [0-0] [1-1]"},
+		{name: "min_bytes of 1.5 batches, partition_max_bytes the same", do: at(0, func(o *fetchOptions) { o.minBytes, o.partitionMaxBytes = batchAndAHalf, batchAndAHalf }), want: "OK [0-1] and a part of a batch", korvet: differs("OK [0-1]", "Whole batches"), rebuilt: "OK [0-0]"},
+		{name: "an unknown partition beside one that waits", do: fetchBesideUnknown, want: "OK [0-0]; UNKNOWN_TOPIC_OR_PARTITION"},
+		{name: "an offset out of range beside one that waits", do: fetchBesideOutOfRange, want: "OK; OFFSET_OUT_OF_RANGE"},
 		{name: "unknown topic", do: fetchTopic(12, topic{name: newName()}), want: "UNKNOWN_TOPIC_OR_PARTITION"},
 		{name: "unknown partition", do: fetchUnknownPartition, want: "UNKNOWN_TOPIC_OR_PARTITION"},
 		{name: "unknown topic id (v13)", do: fetchTopic(13, topic{id: [16]byte{3, 3}}), want: "UNKNOWN_TOPIC_ID"},
@@ -54,7 +58,7 @@ func fetchRows() []row {
 		{name: "partition_max_bytes 1", do: at(0, small(1<<20, 1)), want: "OK [0-1]", rebuilt: "OK [0-0]"},
 		{name: "max_bytes 0", do: at(0, small(0, 1<<20)), want: "OK [0-1]", rebuilt: "OK [0-0]"},
 		{name: "max_bytes 1", do: at(0, small(1, 1<<20)), want: "OK [0-1]", rebuilt: "OK [0-0]"},
-		{name: "partition_max_bytes of 1.5 batches", do: at(0, small(1<<20, int32(len(values("0", "1").bytes())*3/2))), want: "OK [0-1] and a part of a batch", korvet: differs("OK [0-1]", "Whole batches"), rebuilt: "OK [0-0]"},
+		{name: "partition_max_bytes of 1.5 batches", do: at(0, small(1<<20, batchAndAHalf)), want: "OK [0-1] and a part of a batch", korvet: differs("OK [0-1]", "Whole batches"), rebuilt: "OK [0-0]"},
 		{name: "two partitions, max_bytes 1", do: fetchTwoLimited, want: "OK [0-0]; OK"},
 		{name: "first partition empty, max_bytes 1", do: fetchFirstEmpty, want: "OK; OK [0-0]"},
 		{name: "batch of 2 MB above all limits", do: fetchLarge, want: "OK [0-0]"},
@@ -152,6 +156,23 @@ func fetchWokenTwice(c *conn) string {
 	other := c.another()
 	other.must(t, values("v"), values("v"))
 	return answer()
+}
+
+// fetchBesideUnknown: an error that comes again with every fetch must not make a consumer ask without pause.
+func fetchBesideUnknown(c *conn) string {
+	t := c.newTopic()
+	answer := c.waiting(fetchAt(0), t, 0, 7)
+	c.another().must(t, values("v"))
+	return answer()
+}
+
+func fetchBesideOutOfRange(c *conn) string {
+	t := c.newTopicOf(2)
+	o := fetchAt(0)
+	o.waitMs = long
+	req := o.request(t, 0, 1)
+	req.Topics[0].Partitions[1].FetchOffset = 5
+	return c.describeFetched(ask[*kmsg.FetchResponse](c, req))
 }
 
 func (c *conn) fillTwo() topic {

@@ -50,13 +50,6 @@ func (w *watchers) wake(high int64) {
 	}
 }
 
-// any tells whether somebody waits.
-func (w *watchers) any() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.list) > 0
-}
-
 // everybody is above every offset: it wakes all.
 const everybody = math.MaxInt64
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -68,36 +69,50 @@ func NewAppender(keys Keys) *Appender {
 	return &Appender{keys: keys, enc: newEncoder(keys.Stream)}
 }
 
-// keepAppendBuffer bounds what an appender holds between appends.
-const keepAppendBuffer = 2 << 20
+// An append is encoded and written in pieces, so that Redis reads while the rest is being encoded and the buffer stays small.
+const (
+	pieceBytes       = 128 << 10
+	keepAppendBuffer = 1 << 20 // a larger buffer, for a larger record, is not kept
+)
+
+// errShort is a source with fewer records than it said. It cannot be with a validated batch.
+var errShort = errors.New("append source ended early")
 
 // Send sends a as one MULTI on c. done is called exactly once: nil, a *RefusedError (nothing was applied) or
 // ErrUnknownOutcome.
 func (p *Appender) Send(c Conn, a *Append, done func(error)) {
-	buf, sent := p.encode(p.buf[:0], a)
-	p.buf = buf
-	if cap(buf) > keepAppendBuffer {
-		p.buf = nil
-	}
-	c.Send(buf, &appendReply{sent: sent, records: a.Count(), done: done})
+	c.Send(func(w io.Writer) error { return p.encode(w, a) }, &appendReply{records: a.Count(), done: done})
 }
 
-// encode appends the MULTI and tells how many XADDs are in it.
-func (p *Appender) encode(dst []byte, a *Append) ([]byte, int) {
-	dst = append(dst, "*1\r\n$5\r\nMULTI\r\n"...)
+func (p *Appender) encode(w io.Writer, a *Append) error {
+	dst := append(p.buf[:0], "*1\r\n$5\r\nMULTI\r\n"...)
 	p.enc.begin(a.Ms, a.Base)
 	var r record.Record
-	sent := 0
 	for i := range a.Sources {
 		s := &a.Sources[i]
 		for range s.Count {
 			if !s.Records.Next(&r) {
-				break // not with a validated batch; were it so, the missing id makes the outcome unknown
+				return errShort
 			}
 			dst = p.enc.record(dst, &r, s.WithTime)
-			sent++
+			if len(dst) >= pieceBytes {
+				if _, err := w.Write(dst); err != nil {
+					return err
+				}
+				dst = dst[:0]
+			}
 		}
 	}
+	dst = p.state(dst, a)
+	_, err := w.Write(append(dst, "*1\r\n$4\r\nEXEC\r\n"...))
+	if p.buf = dst; cap(dst) > keepAppendBuffer {
+		p.buf = nil
+	}
+	return err
+}
+
+// state appends the HSET of the fields that go with the records.
+func (p *Appender) state(dst []byte, a *Append) []byte {
 	dst = resp.AppendArray(dst, 6+2*len(a.Fields))
 	dst = resp.AppendBulk(dst, "HSET")
 	dst = resp.AppendBulk(dst, p.keys.State(a.Token))
@@ -109,12 +124,11 @@ func (p *Appender) encode(dst []byte, a *Append) ([]byte, int) {
 		dst = resp.AppendBulk(dst, f.Name)
 		dst = resp.AppendBulk(dst, f.Value)
 	}
-	return append(dst, "*1\r\n$4\r\nEXEC\r\n"...), sent
+	return dst
 }
 
 // appendReply parses +OK, +QUEUED for each command, and EXEC's answer.
 type appendReply struct {
-	sent    int // XADDs in the MULTI
 	records int
 	done    func(error)
 }
@@ -143,7 +157,7 @@ func (a *appendReply) read(r *resp.Reader) (outcome, err error) {
 		multiErr = string(multi)
 	}
 	refusal := ""
-	for range a.sent + 1 {
+	for range a.records + 1 {
 		if bytes.HasPrefix(r.Buffered(), queued) {
 			r.Discard(len(queued))
 			continue
@@ -173,7 +187,7 @@ func (a *appendReply) exec(r *resp.Reader, multiErr, refusal string) (outcome, e
 		return fmt.Errorf("%w: EXEC answered %q", ErrUnknownOutcome, line), nil
 	}
 	n, ok := resp.ParseInt(line[1:])
-	if !ok || n > int64(a.sent)+1 {
+	if !ok || n > int64(a.records)+1 {
 		return nil, fmt.Errorf("%w: EXEC answered %q", resp.ErrProtocol, line)
 	}
 	ids := 0

@@ -1,15 +1,18 @@
 package redisstream
 
 import (
+	"io"
+
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
 )
 
 // Conn is one connection to Redis. Requests are answered in order; none is ever sent again by the connection.
 // It is safe for concurrent use.
 type Conn interface {
-	// Send writes one request, of which buf is not used after Send returned. reply is called exactly once, maybe before
-	// Send returns.
-	Send(buf []byte, reply Reply)
+	// Send sends one request. write is called at most once, before Send returns, with what takes the request's bytes, in
+	// as many pieces as it likes; when it fails, the connection is closed. reply is called exactly once, maybe before Send
+	// returns.
+	Send(write func(io.Writer) error, reply Reply)
 	// Close gives the connection up. What Redis made of the requests that were not answered yet is unknown.
 	Close(cause error)
 	// Alive is false once the connection was closed or lost.
@@ -41,7 +44,15 @@ func (v valueReply) Read(r *resp.Reader) error {
 
 func (v valueReply) Lost(err error) { v.done(resp.Value{}, err) }
 
-func send(c Conn, buf []byte, done func(resp.Value, error)) { c.Send(buf, valueReply{done}) }
+// whole writes a request in one piece.
+func whole(buf []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(buf)
+		return err
+	}
+}
+
+func send(c Conn, buf []byte, done func(resp.Value, error)) { c.Send(whole(buf), valueReply{done}) }
 
 // ask is send for one command whose error replies are errors.
 func ask(c Conn, buf []byte, done func(resp.Value, error)) {
@@ -83,5 +94,5 @@ func (v valuesReply) Lost(err error) { v.done(nil, err) }
 
 // askAll is ask for n commands in one request.
 func askAll(c Conn, buf []byte, n int, done func([]resp.Value, error)) {
-	c.Send(buf, valuesReply{n, done})
+	c.Send(whole(buf), valuesReply{n, done})
 }

@@ -81,7 +81,7 @@ func FuzzAppendReply(f *testing.F) {
 		got := map[string]string{}
 		for name, src := range arrivals(data, cut) {
 			calls, outcome := 0, error(nil)
-			reply := &appendReply{sent: 3, records: 3, done: func(err error) { calls++; outcome = err }}
+			reply := &appendReply{records: 3, done: func(err error) { calls++; outcome = err }}
 			err := reply.Read(resp.NewReader(src))
 			if calls != 1 {
 				t.Fatalf("%s: done was called %d times", name, calls)

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -32,29 +33,41 @@ type netConn struct {
 	dead    error
 }
 
-// dial connects, authenticates and learns Redis's identity, all within the options' time limit.
+// dial opens a pipelined connection.
 func dial(ctx context.Context, o *Options, onLost func(*netConn, error)) (*netConn, error) {
+	raw, in, identity, err := greet(ctx, o, pipelineBuffer)
+	if err != nil {
+		return nil, err
+	}
+	c := &netConn{raw: raw, identity: identity, onLost: onLost}
+	go c.readLoop(in)
+	return c, nil
+}
+
+// pipelineBuffer is enough for many answers to appends at once.
+const pipelineBuffer = 32 << 10
+
+// greet connects, authenticates and learns Redis's identity, all within the options' time limit.
+func greet(ctx context.Context, o *Options, buffer int) (net.Conn, *resp.Reader, Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
 	raw, err := (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext(ctx, o.Network, o.Address)
 	if err != nil {
-		return nil, fmt.Errorf("connect to redis: %w", err)
+		return nil, nil, Identity{}, fmt.Errorf("connect to redis: %w", err)
 	}
 	if o.TLS != nil {
 		raw = tls.Client(raw, o.TLS)
 	}
 	deadline, _ := ctx.Deadline()
 	_ = raw.SetDeadline(deadline)
-	r := resp.NewReader(raw)
-	identity, err := handshake(raw, r, o)
+	in := resp.NewReaderSize(raw, buffer)
+	identity, err := handshake(raw, in, o)
 	if err != nil {
 		_ = raw.Close()
-		return nil, fmt.Errorf("greet redis at %s: %w", o.Address, err)
+		return nil, nil, Identity{}, fmt.Errorf("greet redis at %s: %w", o.Address, err)
 	}
 	_ = raw.SetDeadline(time.Time{})
-	c := &netConn{raw: raw, identity: identity, onLost: onLost}
-	go c.readLoop(r)
-	return c, nil
+	return raw, in, identity, nil
 }
 
 func handshake(raw net.Conn, r *resp.Reader, o *Options) (Identity, error) {
@@ -117,7 +130,7 @@ func (c *netConn) Alive() bool {
 	return c.dead == nil
 }
 
-func (c *netConn) Send(buf []byte, reply Reply) {
+func (c *netConn) Send(write func(io.Writer) error, reply Reply) {
 	c.writing.Lock()
 	c.mu.Lock()
 	if c.dead != nil {
@@ -129,7 +142,7 @@ func (c *netConn) Send(buf []byte, reply Reply) {
 	}
 	c.replies = append(c.replies, reply)
 	c.mu.Unlock()
-	_, err := c.raw.Write(buf)
+	err := write(c.raw)
 	c.writing.Unlock()
 	if err != nil {
 		c.Close(fmt.Errorf("write to redis: %w", err))

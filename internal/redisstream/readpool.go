@@ -4,120 +4,113 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"net"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
 )
 
-// readPool bounds the reads in flight: each has a connection of its own, since a large answer holds up all behind it.
+// readPool bounds the reads in flight: each has a connection of its own, since a large answer holds up all behind it. The
+// reader's own goroutine reads the answer.
 type readPool struct {
 	shard *Shard
-	free  chan *netConn // a nil one is to be dialled
-
-	mu   sync.Mutex
-	open map[*netConn]struct{}
+	free  chan *readConn // one without a socket is to be connected
 }
 
+// readConn is a connection for one request at a time.
+type readConn struct {
+	raw net.Conn // nil: not connected
+	in  *resp.Reader
+}
+
+// readBuffer holds an answer of the usual size whole.
+const readBuffer = 256 << 10
+
 func newReadPool(s *Shard, n int) *readPool {
-	p := &readPool{shard: s, free: make(chan *netConn, n), open: map[*netConn]struct{}{}}
+	p := &readPool{shard: s, free: make(chan *readConn, n)}
 	for range n {
-		p.free <- nil
+		p.free <- &readConn{}
 	}
 	return p
 }
 
-// do sends one request and parses its answer with read, which runs while do waits. When ctx ends, the connection is given
-// up, so that read is not running any more when do returns.
+// do sends one request and parses its answer with read, all before it returns. When ctx ends, the connection is given up.
 func (p *readPool) do(ctx context.Context, request []byte, read func(*resp.Reader) error) error {
-	var c *netConn
+	var c *readConn
 	select {
 	case c = <-p.free:
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-p.shard.ctx.Done():
+		return ErrUnavailable
 	}
-	defer func() {
-		if c != nil && !c.Alive() {
-			c = nil
-		}
-		p.free <- c
-	}()
-	if c == nil || !c.Alive() {
-		fresh, err := p.dial(ctx)
-		if err != nil {
-			return err
-		}
-		c = fresh
+	defer func() { p.free <- c }()
+	reused := c.raw != nil
+	err := p.try(ctx, c, request, read)
+	if reused && c.raw == nil && ctx.Err() == nil { // it may have been dead for long: reading again is harmless
+		err = p.try(ctx, c, request, read)
 	}
-	answered := make(chan error, 1)
-	c.Send(request, &readReply{read, answered})
-	select {
-	case err := <-answered:
-		return err
-	case <-ctx.Done():
-		c.Close(context.Cause(ctx))
-		return <-answered
-	}
+	return err
 }
 
-func (p *readPool) dial(ctx context.Context) (*netConn, error) {
+func (p *readPool) try(ctx context.Context, c *readConn, request []byte, read func(*resp.Reader) error) error {
+	if c.raw == nil {
+		if err := p.connect(ctx, c); err != nil {
+			return err
+		}
+	}
+	raw := c.raw
+	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
+	_, err := raw.Write(request)
+	if err == nil {
+		err = read(c.in)
+	}
+	undisturbed := stop()
+	if _, answered := errors.AsType[resp.Error](err); (err == nil || answered) && undisturbed {
+		return err
+	}
+	c.drop()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+func (c *readConn) drop() {
+	_ = c.raw.Close()
+	c.raw, c.in = nil, nil
+}
+
+func (p *readPool) connect(ctx context.Context, c *readConn) error {
 	s := p.shard
 	s.mu.Lock()
 	open := s.open()
 	s.mu.Unlock()
 	if open {
-		return nil, ErrUnavailable
+		return ErrUnavailable
 	}
-	c, err := dial(ctx, &s.opts, p.lost)
+	raw, in, identity, err := greet(ctx, &s.opts, readBuffer)
 	if err != nil {
-		return nil, errors.Join(ErrUnavailable, err)
+		return errors.Join(ErrUnavailable, err)
 	}
-	p.mu.Lock()
-	p.open[c] = struct{}{}
-	p.mu.Unlock()
 	s.mu.Lock()
-	s.reached(c.identity)
-	stopped := s.ctx.Err() != nil
+	s.reached(identity)
 	s.mu.Unlock()
-	if stopped {
-		c.Close(ErrConnClosed)
-	}
-	return c, nil
+	c.raw, c.in = raw, in
+	return nil
 }
 
-func (p *readPool) lost(c *netConn, _ error) {
-	p.mu.Lock()
-	delete(p.open, c)
-	p.mu.Unlock()
-}
-
+// close waits for the reads under way and closes their connections.
 func (p *readPool) close() {
-	p.mu.Lock()
-	conns := make([]*netConn, 0, len(p.open))
-	for c := range p.open {
-		conns = append(conns, c)
-	}
-	p.mu.Unlock()
-	for _, c := range conns {
-		c.Close(ErrConnClosed)
+	for range cap(p.free) {
+		if c := <-p.free; c.raw != nil {
+			c.drop()
+		}
 	}
 }
-
-// readReply runs a parser and tells how it went. An error reply of Redis leaves the connection in order.
-type readReply struct {
-	read     func(*resp.Reader) error
-	answered chan<- error
-}
-
-func (r *readReply) Read(in *resp.Reader) error {
-	err := r.read(in)
-	r.answered <- err
-	if _, ok := errors.AsType[resp.Error](err); ok {
-		return nil
-	}
-	return err
-}
-
-func (r *readReply) Lost(err error) { r.answered <- fmt.Errorf("%w: %w", ErrUnavailable, err) }
 
 // value sends one command and returns its generic answer; error replies are errors.
 func (p *readPool) value(ctx context.Context, request []byte) (resp.Value, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -26,12 +27,16 @@ type conn struct {
 }
 
 // Send implements redisstream.Conn.
-func (c *conn) Send(buf []byte, reply redisstream.Reply) {
+func (c *conn) Send(write func(io.Writer) error, reply redisstream.Reply) {
 	if c.dead {
 		reply.Lost(errors.New("connection is dead"))
 		return
 	}
-	c.queue = append(c.queue, message{parseCommands(buf), reply})
+	var buf bytes.Buffer
+	if err := write(&buf); err != nil {
+		panic(fmt.Sprintf("a broker cannot write its request: %v", err))
+	}
+	c.queue = append(c.queue, message{parseCommands(buf.Bytes()), reply})
 }
 
 // Close gives the connection up. What is queued is delivered all the same, later.

@@ -26,14 +26,18 @@ var errLine = fmt.Errorf("%w: a line of over %d bytes", ErrProtocol, maxLine)
 
 // Reader buffers a connection's replies. Slices it returns are valid until the next call that may read.
 type Reader struct {
-	src  io.Reader
-	buf  []byte
-	r, w int
+	src   io.Reader
+	buf   []byte
+	r, w  int
+	first int // size of the buffer at first
 }
 
-// NewReader returns a reader of src. Its buffer grows to the largest item parsed at once.
-func NewReader(src io.Reader) *Reader {
-	return &Reader{src: src, buf: make([]byte, firstBuffer)}
+// NewReader returns a reader of src with a small buffer.
+func NewReader(src io.Reader) *Reader { return NewReaderSize(src, firstBuffer) }
+
+// NewReaderSize returns a reader of src with a buffer of n bytes, which grows to the largest item parsed at once.
+func NewReaderSize(src io.Reader, n int) *Reader {
+	return &Reader{src: src, buf: make([]byte, n), first: n}
 }
 
 // Buffered returns what was read and not yet discarded.
@@ -45,7 +49,7 @@ func (r *Reader) Discard(n int) {
 	if r.r == r.w {
 		r.r, r.w = 0, 0
 		if len(r.buf) > keepBuffer {
-			r.buf = make([]byte, firstBuffer)
+			r.buf = make([]byte, r.first)
 		}
 	}
 }

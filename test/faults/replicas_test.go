@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/test/faults/cut"
@@ -53,6 +54,16 @@ func (r *replicated) fail() {
 		info, err := m.ToString()
 		return err == nil && strings.Contains(info, "state=online")
 	})
+}
+
+// lag lets the master go on for a while without its replica, which gets nothing of that when the master is killed.
+func (r *replicated) lag() {
+	r.t.Helper()
+	r.replica.Pause()
+	r.master.Do("CLIENT", "KILL", "TYPE", "replica")
+	r.pass(300 * time.Millisecond)
+	r.master.Kill()
+	r.replica.Resume()
 }
 
 // With min.insync.replicas=2 nothing is visible, or acknowledged to who asked for all, that only the master has.
@@ -119,6 +130,7 @@ func TestMasterKilledAndReplicaPromotedLosesNothingAcknowledgedByAll(t *testing.
 	r.progress(20)
 	for range rounds(2) {
 		r.moment()
+		r.lag()
 		r.fail()
 		r.progress(20)
 	}

@@ -25,6 +25,7 @@ import (
 // fetchPartition is one partition of a Fetch on its way.
 type fetchPartition struct {
 	*sessionPartition
+	ask    partitionAsk // as of this fetch
 	view   *topicView
 	next   int64 // the offset to read from when there is more
 	bounds partition.Bounds
@@ -109,13 +110,10 @@ func (a *API) newFetch(c *call, reply func(server.Response, error)) (*fetch, err
 	}
 	f := &fetch{
 		api: a, call: c, plan: plan, reply: reply, replica: req.ReplicaID, committed: req.IsolationLevel == 1,
-		began: a.now(), partitions: make([]fetchPartition, len(plan.partitions)),
+		began: a.now(), partitions: plan.partitions,
 	}
 	if c.version() >= 15 {
 		f.replica = req.ReplicaState.ID
-	}
-	for i, p := range plan.partitions {
-		f.partitions[i] = fetchPartition{sessionPartition: p, next: p.ask.offset, due: true}
 	}
 	return f, nil
 }

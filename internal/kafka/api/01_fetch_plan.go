@@ -11,7 +11,7 @@ import (
 
 // fetchPlan is what one Fetch request is about, its session applied.
 type fetchPlan struct {
-	partitions  []*sessionPartition
+	partitions  []fetchPartition
 	session     *fetchSession // nil: none
 	incremental bool          // only what changed is answered
 	maxWait     time.Duration
@@ -41,10 +41,10 @@ func (a *API) planFetch(req *kmsg.FetchRequest) (*fetchPlan, error) {
 	switch {
 	case req.Version < 7 || req.SessionEpoch == sessionEpochFinal:
 		a.sessions.close(req.SessionID)
-		plan.partitions = asked
+		plan.take(asked)
 	case req.SessionEpoch == sessionEpochInitial:
 		a.sessions.close(req.SessionID)
-		plan.partitions = asked
+		plan.take(asked)
 		plan.session = a.sessions.open(a.now(), byID, asked)
 	default:
 		return plan, a.resume(plan, req, asked, byID)
@@ -68,8 +68,18 @@ func (a *API) resume(plan *fetchPlan, req *kmsg.FetchRequest, asked []*sessionPa
 	if !a.sessions.resized(fs, len(fs.partitions)) {
 		return refuse(kerr.FetchSessionIDNotFound, "fetch session %d grows beyond what the broker keeps", fs.id)
 	}
-	plan.partitions, plan.session, plan.incremental = slices.Clone(fs.order), fs, true
+	plan.take(fs.order)
+	plan.session, plan.incremental = fs, true
 	return nil
+}
+
+// take plans to read these partitions. What is asked of them is copied: the session's next fetch may change it while this
+// one is served.
+func (plan *fetchPlan) take(partitions []*sessionPartition) {
+	plan.partitions = make([]fetchPartition, len(partitions))
+	for i, p := range partitions {
+		plan.partitions[i] = fetchPartition{sessionPartition: p, ask: p.ask, next: p.ask.offset, due: true}
+	}
 }
 
 // askedPartitions lists the request's partitions in its order. One that comes twice counts once, as asked last.

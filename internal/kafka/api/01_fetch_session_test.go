@@ -184,3 +184,22 @@ func TestNoPartitionOfASessionStarves(t *testing.T) {
 		t.Fatal(s)
 	}
 }
+
+func TestFetchesOfOneSessionMayOverlap(t *testing.T) {
+	b := newBroker(t, nil)
+	b.mustProduce("t3", valuesOf("a"), valuesOf("b"), valuesOf("c"))
+	id := b.openSession("t3", 0, 0, 0)
+	const n = 50
+	var answers []<-chan answer
+	var req *kmsg.FetchRequest
+	for epoch := int32(1); epoch <= n; epoch++ {
+		req = fetchOf("t3", int64(epoch)%2, int64(epoch/2)%2, 0)
+		req.SessionID, req.SessionEpoch, req.MaxWaitMillis = id, epoch, 1
+		answers = append(answers, b.startRequest(req, 12))
+	}
+	for _, got := range answers {
+		if resp := b.decode(req, b.await(got)).(*kmsg.FetchResponse); resp.ErrorCode != 0 || resp.SessionID != id {
+			t.Fatalf("%+v", resp)
+		}
+	}
+}

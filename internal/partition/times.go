@@ -90,14 +90,15 @@ func (t *times) largest(from int64) (ms int64, known bool) {
 	return ms, ms != unread
 }
 
-// dropBefore forgets entries below the log start and returns their fields.
+// dropBefore forgets entries below the log start and returns their fields. An append in flight has a copy of t that shares
+// the array, which is therefore not changed.
 func (t *times) dropBefore(logStart int64) []string {
 	i, _ := slices.BinarySearchFunc(t.entries, logStart, func(e interval, o int64) int { return cmp.Compare(e.last, o) })
 	fields := make([]string, 0, i)
 	for _, e := range t.entries[:i] {
 		fields = append(fields, timesField(e.last))
 	}
-	t.entries = slices.Delete(t.entries, 0, i)
+	t.entries = slices.Clone(t.entries[i:])
 	return fields
 }
 

@@ -25,23 +25,37 @@ type tail struct {
 }
 
 // add puts a batch behind the others; where it does not follow them they go. It tells what that freed.
-func (t *tail) add(c cached) (life int, freed int64) {
+func (t *tail) add(c cached) (life int, gone freed) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n := len(t.batches); n > t.head && t.batches[n-1].last+1 != c.base {
-		freed = t.clear()
+		gone = t.clear()
 	}
 	t.batches = append(t.batches, c)
-	return t.life, freed
+	return t.life, gone
 }
 
-func (t *tail) clear() (freed int64) {
+// freed is what a tail gave up at once.
+type freed struct {
+	batches int
+	bytes   int64
+}
+
+func (t *tail) clear() (gone freed) {
 	for i := t.head; i < len(t.batches); i++ {
-		freed += t.batches[i].cost()
+		gone.bytes += t.batches[i].cost()
 	}
+	gone.batches = len(t.batches) - t.head
 	t.batches, t.head = nil, 0
 	t.life++
-	return freed
+	return gone
+}
+
+// lives tells whether the tail still lives that life.
+func (t *tail) lives(life int) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.life == life
 }
 
 // dropOldest forgets the oldest batch, if the tail still lives the life it was added in, and tells what it cost.
@@ -98,6 +112,7 @@ type budget struct {
 	max   int64
 	order []cachedIn // in the order they were added
 	head  int
+	dead  int // batches of order from head on whose tail was cleared
 }
 
 // cachedIn says whose tail a batch was added to.
@@ -112,29 +127,41 @@ func (b *budget) add(t *tail, c cached) {
 		b.reset(t)
 		return
 	}
-	life, freed := t.add(c)
+	life, gone := t.add(c)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.used += c.cost() - freed
+	b.used += c.cost() - gone.bytes
+	b.dead += gone.batches
 	b.order = append(b.order, cachedIn{t, life})
 	for b.used > b.max && b.head < len(b.order) {
 		oldest := b.order[b.head]
-		b.used -= oldest.tail.dropOldest(oldest.life)
+		cost := oldest.tail.dropOldest(oldest.life)
+		if cost == 0 {
+			b.dead--
+		}
+		b.used -= cost
 		b.order[b.head] = cachedIn{}
 		b.head++
 	}
-	if b.head >= 1024 && b.head > len(b.order)/2 {
-		b.order = slices.Delete(b.order, 0, b.head)
-		b.head = 0
+	b.tidy()
+}
+
+// tidy takes what is over off the order once that is most of it. mu is held.
+func (b *budget) tidy() {
+	if over := b.head + b.dead; over < 1024 || over < len(b.order)/2 {
+		return
 	}
+	b.order = slices.DeleteFunc(b.order[b.head:], func(c cachedIn) bool { return !c.tail.lives(c.life) })
+	b.head, b.dead = 0, 0
 }
 
 // reset forgets all of a partition's tail.
 func (b *budget) reset(t *tail) {
 	t.mu.Lock()
-	freed := t.clear()
+	gone := t.clear()
 	t.mu.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.used -= freed
+	b.used -= gone.bytes
+	b.dead += gone.batches
 }

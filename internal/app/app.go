@@ -188,6 +188,9 @@ func (b *Broker) serve(ctx context.Context) error {
 	b.log.Info("serving Kafka clients", "listen", b.kafkaListener.Addr().String(),
 		"advertised", net.JoinHostPort(b.cfg.Broker.AdvertisedHost, fmt.Sprint(b.cfg.Broker.AdvertisedPort)),
 		"http", b.httpListener.Addr().String(), "redis", place(b.cfg.Messages), "version", b.opt.Version)
+	if b.cfg.Broker.AdvertisedHost == "localhost" && b.kafkaListener.Addr().(*net.TCPAddr).IP.IsUnspecified() {
+		b.log.Info("clients of other machines and containers cannot connect: they are told localhost; korvet.broker.advertised-host changes that")
+	}
 	close(b.ready)
 	if err := p.server.Serve(b.kafkaListener); !errors.Is(err, server.ErrServerClosed) {
 		return err

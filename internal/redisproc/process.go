@@ -19,6 +19,9 @@ import (
 // restartPause is the pause before a server that ended by itself is started again.
 const restartPause = time.Second
 
+// slowStart is after how long a start is worth a line in the log.
+const slowStart = 3 * time.Second
+
 // Options say what to run where.
 type Options struct {
 	Dir    string
@@ -52,6 +55,8 @@ func Start(ctx context.Context, opt Options) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	slow := time.AfterFunc(slowStart, func() { opt.Log.Info("waiting for Redis to load its data", "dir", dir) })
+	defer slow.Stop()
 	p := &Process{opt: opt, dir: dir, owner: owner, force: make(chan struct{}), done: make(chan struct{})}
 	if p.first, err = p.begin(ctx); err != nil {
 		_ = owner.Close()

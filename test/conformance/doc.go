@@ -7,7 +7,7 @@
 //	KORVET_TEST_BOOTSTRAP=host:port   they run against that broker (a fresh, single-node one, plaintext)
 //	KORVET_TEST_EXPECT=kafka|korvet   whose answers to expect of it (default kafka)
 //
-// they run against any broker, which is how the tests themselves are proven right. Start Apache Kafka for that with
-// group.initial.rebalance.delay.ms=0; auto.create.topics.enable may be either. Tests that restart the broker or read its
-// process's memory need one that they started, and report themselves as skipped elsewhere.
+// the tables, the version sweep and the tests of waiting run against any broker, which is how the tests themselves are
+// proven right. Start Apache Kafka for that with group.initial.rebalance.delay.ms=0; auto.create.topics.enable may be
+// either. Tests that restart the broker or look into its process always start a korvet of their own.
 package conformance

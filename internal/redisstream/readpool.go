@@ -60,12 +60,14 @@ func (p *readPool) try(ctx context.Context, c *readConn, request []byte, read fu
 		}
 	}
 	raw := c.raw
-	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
+	expire := func() { _ = raw.SetDeadline(time.Unix(1, 0)) }
+	stop, stopClosing := context.AfterFunc(ctx, expire), context.AfterFunc(p.shard.ctx, expire)
 	_, err := raw.Write(request)
 	if err == nil {
 		err = read(c.in)
 	}
 	undisturbed := stop()
+	undisturbed = stopClosing() && undisturbed
 	if _, answered := errors.AsType[resp.Error](err); (err == nil || answered) && undisturbed {
 		return err
 	}
@@ -89,7 +91,7 @@ func (p *readPool) connect(ctx context.Context, c *readConn) error {
 	s.mu.Lock()
 	open := s.open()
 	s.mu.Unlock()
-	if open {
+	if open || s.ctx.Err() != nil {
 		return ErrUnavailable
 	}
 	raw, in, identity, err := greet(ctx, &s.opts, readBuffer)
@@ -103,12 +105,18 @@ func (p *readPool) connect(ctx context.Context, c *readConn) error {
 	return nil
 }
 
-// close waits for the reads under way and closes their connections.
+// close waits for the reads under way, which end with the shard, and closes their connections.
 func (p *readPool) close() {
+	var all []*readConn
 	for range cap(p.free) {
-		if c := <-p.free; c.raw != nil {
+		c := <-p.free
+		if c.raw != nil {
 			c.drop()
 		}
+		all = append(all, c)
+	}
+	for _, c := range all {
+		p.free <- c
 	}
 }
 

@@ -143,14 +143,17 @@ func (m *Manager) get(ref Ref) (*Partition, error) {
 	m.mu.RLock()
 	p, closed := m.open[ref], m.closed
 	m.mu.RUnlock()
-	if p != nil {
-		return p, nil
-	}
 	if closed {
 		return nil, ErrClosed
 	}
+	if p != nil {
+		return p, nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.closed {
+		return nil, ErrClosed
+	}
 	if p = m.open[ref]; p == nil {
 		p = newPartition(ref, m.env)
 		m.open[ref] = p
@@ -256,19 +259,32 @@ func (m *Manager) Size(ctx context.Context, ref Ref) (int64, error) {
 func (m *Manager) DeletePartition(ctx context.Context, ref Ref) error {
 	m.mu.Lock()
 	p := m.open[ref]
-	delete(m.open, ref)
-	m.mu.Unlock()
 	if p == nil {
 		p = newPartition(ref, m.env)
+		m.open[ref] = p // refuses whoever comes meanwhile
 	}
+	m.mu.Unlock()
 	p.Close(ErrUnknownPartition)
-	return p.env.shard.Delete(ctx, p.keys, p.topicID)
+	if err := p.await(ctx, p.silent); err != nil { // what is in flight would write to the state of a token again
+		return readError(err)
+	}
+	if err := p.env.shard.Delete(ctx, p.keys, p.topicID); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	delete(m.open, ref)
+	m.mu.Unlock()
+	return nil
 }
 
 // Close stops taking batches, waits for those in flight until ctx ends, and gives the leases back, so that another broker
-// need not wait for them.
+// need not wait for them. Closing again does nothing.
 func (m *Manager) Close(ctx context.Context) error {
 	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
 	m.closed = true
 	all := make([]*Partition, 0, len(m.open))
 	for _, p := range m.open {
@@ -286,13 +302,9 @@ func (m *Manager) Close(ctx context.Context) error {
 
 // release waits until nothing is in flight, ends the partition and its lease.
 func (p *Partition) release(ctx context.Context) error {
-	for !p.quiet() {
-		select {
-		case <-ctx.Done():
-			p.Close(ErrClosed)
-			return context.Cause(ctx)
-		case <-time.After(time.Millisecond):
-		}
+	if err := p.await(ctx, p.quiet); err != nil {
+		p.Close(ErrClosed)
+		return err
 	}
 	p.mu.Lock()
 	t, leads, stamped := p.term, p.phase == leading, p.stamped
@@ -307,7 +319,26 @@ func (p *Partition) release(ctx context.Context) error {
 	return err
 }
 
-// quiet tells whether nothing is on its way to Redis.
+// await looks every ms whether the partition has come to that state.
+func (p *Partition) await(ctx context.Context, state func() bool) error {
+	for !state() {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// silent tells whether no append is on its way to Redis.
+func (p *Partition) silent() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.flight == nil
+}
+
+// quiet tells whether nothing is on its way to Redis or waits to be.
 func (p *Partition) quiet() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

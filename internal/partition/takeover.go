@@ -255,6 +255,7 @@ func (p *Partition) fenceFailed(err error) {
 	case isHeld:
 		result = "held"
 		p.retryAt = now + time.Duration(held.Expiry-held.Now+1)*time.Millisecond
+		p.giveUnknownUp(err, &fx)
 		if !p.env.earlierSelf(held.Owner) {
 			p.held = kindOf(err)
 			p.giveUp(p.held, &fx)
@@ -271,6 +272,14 @@ func (p *Partition) fenceFailed(err error) {
 	p.mu.Unlock()
 	p.env.observer.Fenced(result)
 	p.run(&fx)
+}
+
+// giveUnknownUp answers the group of unknown outcome: another owner leads, so that no fence of this one will tell any more.
+func (p *Partition) giveUnknownUp(err error, fx *effects) {
+	if p.unknown != nil {
+		p.failGroup(p.unknown, kindOf(err), fx)
+		p.unknown = nil
+	}
 }
 
 // giveUp answers all that waits for this broker to lead. A group of unknown outcome stays: the next fence tells.

@@ -106,10 +106,10 @@ redis.call('HSET', KEYS[4], 'exp', whole(expiry), 'last', id)
 -- Whoever reads the state from now on must not believe what was claimed between the stream's own end and the new one.
 if alarm == 1 then redis.call('HSET', KEYS[4], 'void:' .. seq, borne) end
 
-if not epoch then
+if not epoch and ARGV[8] ~= '1' then
   epoch = 0
 elseif not mine or ARGV[8] == '1' then
-  epoch = math.max(tonumber(epoch) + 1, math.floor(now / 1000) - 1704067200) -- seconds since 2024: a rewound counter would repeat
+  epoch = math.max(tonumber(epoch or '0') + 1, math.floor(now / 1000) - 1704067200) -- seconds since 2024: a rewound counter would repeat
 else
   epoch = tonumber(epoch)
 end

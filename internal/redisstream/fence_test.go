@@ -262,6 +262,14 @@ func TestEpochRisesWithTheOwnerOrRedisOnly(t *testing.T) {
 	}
 }
 
+func TestRedisThatLostTheEpochGetsALaterOne(t *testing.T) {
+	b := newBench(t)
+	f, _ := b.mustFence(func(q *FenceRequest) { at("1/a", someTime)(q); q.NewEpoch = true })
+	if want := int32(someTime/1000 - 1704067200); f.Epoch != want {
+		t.Errorf("epoch %d, want %d", f.Epoch, want)
+	}
+}
+
 func TestEpochsAreRecordedWithWhereTheyStart(t *testing.T) {
 	b := newBench(t)
 	f, token := b.mustFence(nil)

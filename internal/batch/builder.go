@@ -49,7 +49,8 @@ func (b *Builder) Len() int { return len(b.dst) - b.start }
 func (b *Builder) Count() int { return int(b.count) }
 
 // Put copies r into the batch. It returns false, and has not taken r, when the batch is full or cannot represent r: the
-// offset is more than 2^31-1 after the first, or the append time is another one. The first record always fits.
+// offset is more than 2^31-1 after the first, the append time is another one, or the batch began with a negative
+// timestamp and r has another one. The first record always fits.
 func (b *Builder) Put(r *record.Record) bool {
 	if b.count == 0 {
 		b.begin(r)
@@ -85,11 +86,12 @@ func (b *Builder) begin(r *record.Record) {
 	b.dst = slices.Grow(b.dst, HeaderSize)[:b.start+HeaderSize]
 }
 
-// takes tells whether one more record, of size bytes, fits.
+// takes tells whether one more record, of size bytes, fits. What follows a record without timestamp goes into a batch of
+// its own, as message sets v0 had it: Sarama reads a negative base timestamp as none and counts the deltas from the year 1.
 func (b *Builder) takes(offsetDelta, timestampDelta int64, size int) bool {
 	return offsetDelta <= math.MaxInt32 &&
 		b.Len()+size <= b.opt.MaxBytes &&
-		(timestampDelta == 0 || !b.opt.LogAppendTime)
+		(timestampDelta == 0 || !b.opt.LogAppendTime && b.baseTimestamp >= 0)
 }
 
 func fieldSize(field []byte) int {

@@ -104,6 +104,28 @@ func TestBuilderKeepsOneAppendTimePerBatch(t *testing.T) {
 	}
 }
 
+func TestBuilderEndsABatchThatBeganWithoutTimestampAtTheFirstOne(t *testing.T) {
+	for _, row := range []struct {
+		timestamps []int64
+		taken      int
+	}{
+		{[]int64{-1, -1, 1000}, 2},
+		{[]int64{-86_400_000, -1}, 1},
+		{[]int64{1000, -1, 0, 2000}, 4},
+		{[]int64{0, -1}, 2},
+	} {
+		var b Builder
+		b.Reset(nil, BuildOptions{})
+		taken := 0
+		for taken < len(row.timestamps) && b.Put(&record.Record{Offset: int64(taken), Timestamp: row.timestamps[taken]}) {
+			taken++
+		}
+		if taken != row.taken {
+			t.Errorf("timestamps %v: %d of them are in one batch, want %d", row.timestamps, taken, row.taken)
+		}
+	}
+}
+
 func TestBuilderAllocatesNothingInALargeEnoughBuffer(t *testing.T) {
 	records, dst := awkwardRecords(), make([]byte, 0, 1<<20)
 	var b Builder

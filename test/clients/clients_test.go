@@ -23,6 +23,10 @@ func TestClients(t *testing.T) {
 			})
 		}
 	})
+	// What was read back above came from the broker's memory. What follows is to come from Redis.
+	if !s.broker.External() {
+		s.broker.Restart()
+	}
 	t.Run("read", func(t *testing.T) {
 		for _, c := range s.clients {
 			t.Run(c.name, func(t *testing.T) {
@@ -52,7 +56,7 @@ func (s *suite) produceAll(t *testing.T, c *client, bulkCodec string) {
 			}
 		})
 	}
-	for _, l := range s.logs[c] {
+	for _, l := range s.logsOf(c) {
 		t.Run("read back "+string(l.kind), func(t *testing.T) { s.readBack(t, c, l) })
 	}
 }
@@ -159,7 +163,10 @@ func (s *suite) noteTraits(c *client, l *topicLog, got []record) {
 
 // readAll reads with one client what all clients produced.
 func (s *suite) readAll(t *testing.T, reader *client) {
-	for _, producer := range s.clients {
+	for i, producer := range s.clients {
+		if long() && !s.near(i, reader) {
+			continue
+		}
 		row := "read what " + producer.name + " produced"
 		if reader.consume == nil {
 			s.table.set(row, reader.name, unsupported(reader.lacksConsume))
@@ -167,7 +174,7 @@ func (s *suite) readAll(t *testing.T, reader *client) {
 		}
 		t.Run(producer.name, func(t *testing.T) {
 			failed := false
-			for _, l := range s.logs[producer] {
+			for _, l := range s.logsOf(producer) {
 				if l.kind == appendTopic && reader.startsSlowly && reader != producer {
 					continue
 				}
@@ -179,6 +186,12 @@ func (s *suite) readAll(t *testing.T, reader *client) {
 			s.table.set(row, reader.name, okUnless(failed))
 		})
 	}
+}
+
+// near chooses three readers for a producer where each reading everything takes too long: itself and the next two.
+func (s *suite) near(producer int, reader *client) bool {
+	distance := slices.Index(s.clients, reader) - producer
+	return (distance+len(s.clients))%len(s.clients) < 3
 }
 
 // readWith compares a whole log with what the reader returns; the error tells the first difference and how many there are.

@@ -32,9 +32,9 @@ func newConsole(addr, dir string, version func(context.Context) (string, error))
 			return consoleConsume(ctx, run, topic, partition, count)
 		},
 		lacks: map[string]string{
-			rawSnappy:   "the Java client writes snappy in xerial framing",
-			messageSet0: "the Java client dropped old message formats in 4.0",
-			messageSet1: "the Java client dropped old message formats in 4.0",
+			rawSnappy:   "writes snappy in xerial framing",
+			messageSet0: "dropped old message formats",
+			messageSet1: "dropped old message formats",
 		},
 		lacksTraits: map[trait]string{
 			ownTimestamp: "has no option for timestamps",

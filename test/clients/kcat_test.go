@@ -35,7 +35,7 @@ func newKcat(addr string) *client {
 		},
 		shows: "shows headers as one text and does not show the timestamp type",
 		lacks: map[string]string{
-			xerialSnappy: "librdkafka writes raw snappy only",
+			xerialSnappy: "writes raw snappy only",
 			messageSet1:  librdkafkaMessageSet1,
 		},
 		lacksTraits: map[trait]string{

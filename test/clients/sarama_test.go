@@ -17,7 +17,7 @@ func newSarama(addr string) *client {
 			return saramaConsume(ctx, addr, topic, partition, count)
 		},
 		shows: "does not show the timestamp type",
-		lacks: map[string]string{xerialSnappy: "writes raw snappy only"},
+		lacks: map[string]string{rawSnappy: "writes snappy in xerial framing"},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,7 @@ import (
 
 // suite is what the tests of all clients share.
 type suite struct {
-	addr    string
+	broker  *harness.Broker
 	admin   *kadm.Client
 	clients []*client
 	// reference reads what every client produced, before the other clients do.
@@ -56,7 +57,8 @@ func newSuite(t *testing.T) *suite {
 	if err != nil {
 		t.Fatalf("load data: %v", err)
 	}
-	addr := harness.Start(t, harness.Options{}).Addr
+	broker := harness.Start(t, harness.Options{})
+	addr := broker.Addr
 	c, err := kgo.NewClient(kgo.SeedBrokers(addr))
 	if err != nil {
 		t.Fatalf("make client: %v", err)
@@ -64,8 +66,8 @@ func newSuite(t *testing.T) *suite {
 	t.Cleanup(c.Close)
 	java, franz := newJava(t, addr, dir), newFranz(addr)
 	return &suite{
-		addr:  addr,
-		admin: kadm.NewClient(c),
+		broker: broker,
+		admin:  kadm.NewClient(c),
 		clients: []*client{
 			newKcat(addr), newConsole(addr, dir, java.version), java, franz, newSarama(addr), newKafkaGo(addr),
 			newConfluent(t, addr, dir), newKafkaPython(t, addr, dir), newAiokafka(t, addr, dir), newKafkaJS(t, addr, dir),
@@ -105,6 +107,13 @@ func (s *suite) newLog(ctx context.Context, c *client, kind topicKind) (*topicLo
 	}
 	s.logs[c] = append(s.logs[c], l)
 	return l, nil
+}
+
+// logsOf are the logs that the client has written so far.
+func (s *suite) logsOf(c *client) []*topicLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.logs[c])
 }
 
 func (s *suite) createTopic(ctx context.Context, topic string, partitions int32, kind topicKind) error {

@@ -260,6 +260,12 @@ func (p *Partition) fenceFailed(err error) {
 			p.held = kindOf(err)
 			p.giveUp(p.held, &fx)
 		}
+	case errors.Is(err, redisstream.ErrSuperseded): // the heartbeat will end this process
+		result = "superseded"
+		p.retryAt = now + p.env.Lease
+		p.giveUnknownUp(err, &fx)
+		p.held = kindOf(err)
+		p.giveUp(p.held, &fx)
 	case errors.Is(err, redisstream.ErrDeleted):
 		result = "deleted"
 		p.close(kindOf(err), &fx)

@@ -39,6 +39,9 @@ type Fenced struct {
 	Landed   bool   // the append of unknown outcome is in the log; else nothing of it is, for good
 }
 
+// ErrSuperseded means that a later start of the same broker has had the partition: this one may never write again.
+var ErrSuperseded = errors.New("a later start of this broker leads")
+
 // HeldError means that another owner's lease runs until Expiry.
 type HeldError struct {
 	Owner  string
@@ -163,6 +166,11 @@ func parseFenced(v resp.Value) (Fenced, error) {
 			return Fenced{}, p.err
 		}
 		return Fenced{}, held
+	case "SUPERSEDED":
+		if len(e) != 2 {
+			break
+		}
+		return Fenced{}, fmt.Errorf("fence: %w: %s", ErrSuperseded, e[1].Str)
 	case "STALE":
 		return Fenced{}, errStale
 	case "DELETED":

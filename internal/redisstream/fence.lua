@@ -8,8 +8,8 @@
 --      10 now in ms ('' = Redis TIME)  11 number of the open segment ('' = none yet)
 --      12, 13 first and last id of this owner's append of unknown outcome ('' = none)
 -- Answers {'OK', floor, last sequence, expiry, was mine, now, leader epoch, last id found, alarm, landed},
--- {'HELD', owner, expiry, now}, {'STALE'}, {'DELETED'} (this life of the topic is over),
--- {'UNFINISHED', topic id} (an earlier life must be deleted first).
+-- {'HELD', owner, expiry, now}, {'SUPERSEDED', owner} (a later start of the same broker), {'STALE'},
+-- {'DELETED'} (this life of the topic is over), {'UNFINISHED', topic id} (an earlier life must be deleted first).
 -- landed: 1 = that append is in the log, 0 = nothing of it is, and nothing of it can come any more.
 -- The caller reads the token and the open segment's number first, so that every key is declared.
 local MAX = '18446744073709551615' -- the sequence before offset 0
@@ -36,6 +36,11 @@ if topic and ARGV[4] > topic then return {'UNFINISHED', topic} end
 if token ~= ARGV[2] or (redis.call('HGET', KEYS[6], 'open') or '') ~= ARGV[11] then return {'STALE'} end
 
 local mine = owner == ARGV[1]
+if owner and not mine then -- boot ids are UUIDv7: a later start compares greater, however long its lease is over
+  local id, boot = string.match(owner, '^([^/]+)/(.+)$')
+  local own, this = string.match(ARGV[1], '^([^/]+)/(.+)$')
+  if id and id == own and boot > this then return {'SUPERSEDED', owner} end
+end
 local s = redis.call('HMGET', KEYS[3], 'exp', 'last') -- the lease and the last id claimed live in the token's own state
 local exp, claim = tonumber(s[1] or '0'), s[2]
 if owner and not s[1] then -- somebody removed the state: nobody knows how long the lease was

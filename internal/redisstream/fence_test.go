@@ -98,6 +98,23 @@ func TestForceTakesALeaseThatRunsAndPutsTheFloorAboveIt(t *testing.T) {
 	}
 }
 
+func TestEarlierStartOfTheSameBrokerNeverTakesAPartitionBack(t *testing.T) {
+	b := newBench(t)
+	f, _ := b.mustFence(at("1/b", someTime))
+	before := b.hash(b.keys.Leader)
+	_, _, err := b.fence(func(q *FenceRequest) {
+		at("1/a", f.Expiry+1)(q)
+		q.Force = func(string) bool { return true }
+	})
+	if !errors.Is(err, ErrSuperseded) {
+		t.Errorf("got %v after the later start's lease, want ErrSuperseded", err)
+	}
+	if after := b.hash(b.keys.Leader); !reflect.DeepEqual(after, before) {
+		t.Errorf("a refused fence changed the leader from %v to %v", before, after)
+	}
+	b.mustFence(at("2/a", f.Expiry+1))
+}
+
 func TestFloorIsStrictlyAboveEveryStampOfThisProcess(t *testing.T) {
 	b, _, ms := filled(t, 3)
 	for _, stamped := range []uint64{ms, ms + 70_000} {

@@ -150,6 +150,7 @@ func FuzzParseView(f *testing.F) {
 func FuzzFenced(f *testing.F) {
 	f.Add("OK", "5", "18446744073709551615", "8", int64(1), "7", "3", "10-4", int64(0), uint8(10))
 	f.Add("HELD", "1/a", "99", "5", int64(0), "", "", "", int64(0), uint8(4))
+	f.Add("SUPERSEDED", "1/b", "", "", int64(0), "", "", "", int64(0), uint8(2))
 	f.Add("STALE", "", "", "", int64(0), "", "", "", int64(0), uint8(1))
 	f.Fuzz(func(t *testing.T, kind, a, b, c string, d int64, e, g, h string, i int64, n uint8) {
 		all := []resp.Value{

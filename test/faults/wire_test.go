@@ -27,7 +27,7 @@ func TestConnectionToRedisCutAtRandomBytes(t *testing.T) {
 	w.progress(20)
 	for range rounds(5) {
 		cuts := proxy.Cuts() + 10
-		proxy.Arm(100_000)
+		proxy.Arm(30_000)
 		redistest.Eventually(t, "ten cuts", func() bool { return proxy.Cuts() >= cuts })
 		proxy.Disarm()
 		w.moment()

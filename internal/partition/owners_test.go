@@ -274,3 +274,15 @@ func TestTopicIsDeletedUnderLoadAndLeavesNothingButTombstones(t *testing.T) {
 		t.Errorf("keys left: %v, %v", keys, err)
 	}
 }
+
+func TestLeasesGivenBackInQuickSuccessionRefuseNobody(t *testing.T) {
+	s := redistest.Start(t)
+	ref := newRef("t")
+	for i := range 20 {
+		f := newFixture(t, s, fmt.Sprintf("%d/a", i), nil)
+		if got := f.mustAppend(ref, "a"); got != int64(i) {
+			t.Errorf("offset %d, want %d", got, i)
+		}
+		f.close()
+	}
+}

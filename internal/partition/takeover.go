@@ -237,6 +237,10 @@ func (p *Partition) takeEnd(before logState, end int64, fx *effects) {
 	}
 }
 
+// brief is how long another owner's lease is waited for, rather than its partition refused: one that was given back ends a
+// few ms after the owner's last stamp.
+const brief = 20 * time.Millisecond
+
 // fenceFailed decides what follows from a fence that did not succeed.
 func (p *Partition) fenceFailed(err error) {
 	now := p.env.now()
@@ -254,9 +258,10 @@ func (p *Partition) fenceFailed(err error) {
 	switch {
 	case isHeld:
 		result = "held"
-		p.retryAt = now + time.Duration(held.Expiry-held.Now+1)*time.Millisecond
+		left := time.Duration(held.Expiry-held.Now+1) * time.Millisecond
+		p.retryAt = now + left
 		p.giveUnknownUp(err, &fx)
-		if !p.env.earlierSelf(held.Owner) {
+		if !p.env.earlierSelf(held.Owner) && left > brief {
 			p.held = kindOf(err)
 			p.giveUp(p.held, &fx)
 		}

@@ -224,7 +224,7 @@ func (p *Partition) commitItem(it *item, ms int64, fx *effects) {
 		b.StampAppendTime(ms)
 	}
 	b.Stamp(it.base, p.term.epoch)
-	p.env.budget.add(&p.tail, cached{base: it.base, last: it.base + int64(b.Count) - 1, raw: b.Raw})
+	p.env.budget.add(&p.tail, cached{base: it.base, last: it.base + int64(b.Count) - 1, codec: b.Codec, raw: b.Raw})
 	p.acknowledgeItem(it, ms, fx)
 }
 

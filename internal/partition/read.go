@@ -129,7 +129,7 @@ func (p *Partition) Read(ctx context.Context, req ReadRequest, dst []byte) (Read
 	}
 	tier, out, hit := "cache", dst, false
 	if s.led {
-		out, hit = p.tail.read(dst, req.Offset, s.high, req.MaxBytes, req.AtLeastOne)
+		out, hit = p.tail.read(dst, req, s.high)
 	}
 	if !hit {
 		tier = "local"

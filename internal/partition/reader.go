@@ -55,6 +55,8 @@ type reader struct {
 	out     []byte
 	start   int // of what this read appended
 	limit   int
+	codec   batch.Codec
+	level   int
 	whole   bool // the first record comes even if it exceeds the limit
 	open    bool // the builder has records
 	opt     batch.BuildOptions
@@ -63,6 +65,10 @@ type reader struct {
 
 func (r *reader) begin(epochs []redisstream.Epoch, req ReadRequest, dst []byte) {
 	r.epochs, r.out, r.start, r.limit, r.whole = epochs, dst, len(dst), req.MaxBytes, req.AtLeastOne
+	r.codec, r.level = req.Codec, req.Level
+	if req.NoZstd && r.codec == batch.Zstd {
+		r.codec = batch.None
+	}
 	r.open, r.until = false, 0
 }
 
@@ -78,7 +84,7 @@ func (r *reader) take(e *redisstream.Entry) bool {
 		return true
 	}
 	r.flush()
-	r.opt = batch.BuildOptions{LogAppendTime: e.AppendTime, MaxBytes: maxBatchBytes}
+	r.opt = batch.BuildOptions{Codec: r.codec, Level: r.level, LogAppendTime: e.AppendTime, MaxBytes: maxBatchBytes}
 	r.opt.LeaderEpoch, r.until = epochOf(r.epochs, e.Record.Offset)
 	r.builder.Reset(r.out, r.opt)
 	r.open = true

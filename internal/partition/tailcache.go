@@ -3,11 +3,14 @@ package partition
 import (
 	"slices"
 	"sync"
+
+	"github.com/korvet-io/korvet/internal/batch"
 )
 
 // cached is one record batch as it was appended, stamped with its offset and leader epoch. It is never changed.
 type cached struct {
 	base, last int64
+	codec      batch.Codec
 	raw        []byte
 }
 
@@ -78,12 +81,12 @@ func (t *tail) dropOldest(life int) int64 {
 }
 
 // read appends whole batches to dst: from the one that holds offset on, below high, at most limit bytes but at least one
-// if atLeastOne. hit is false when the cache does not hold the offset.
-func (t *tail) read(dst []byte, offset, high int64, limit int, atLeastOne bool) (out []byte, hit bool) {
+// if asked to. hit is false when the cache does not hold the offset, or in a codec that the reader cannot read.
+func (t *tail) read(dst []byte, req ReadRequest, high int64) (out []byte, hit bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	live := t.batches[t.head:]
-	i, _ := slices.BinarySearchFunc(live, offset, func(c cached, o int64) int {
+	i, _ := slices.BinarySearchFunc(live, req.Offset, func(c cached, o int64) int {
 		switch {
 		case c.last < o:
 			return -1
@@ -92,18 +95,21 @@ func (t *tail) read(dst []byte, offset, high int64, limit int, atLeastOne bool) 
 		}
 		return 0
 	})
-	if i == len(live) || live[i].base > offset {
+	if i == len(live) || live[i].base > req.Offset || !req.takes(&live[i]) {
 		return dst, false
 	}
 	start := len(dst)
-	for ; i < len(live) && live[i].last < high; i++ {
-		if len(dst)-start+len(live[i].raw) > limit && (len(dst) > start || !atLeastOne) {
+	for ; i < len(live) && live[i].last < high && req.takes(&live[i]); i++ {
+		if len(dst)-start+len(live[i].raw) > req.MaxBytes && (len(dst) > start || !req.AtLeastOne) {
 			break
 		}
 		dst = append(dst, live[i].raw...)
 	}
 	return dst, true
 }
+
+// takes tells whether the reader can read a batch as it is.
+func (r *ReadRequest) takes(c *cached) bool { return !r.NoZstd || c.codec != batch.Zstd }
 
 // budget bounds the tail caches of all partitions together: the oldest batch of any goes first.
 type budget struct {

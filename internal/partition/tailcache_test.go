@@ -50,10 +50,10 @@ func TestNewestBatchesOfABusyPartitionPushTheOldestOfAnyOut(t *testing.T) {
 	if n := len(idle.batches) - idle.head; n != 0 {
 		t.Errorf("%d old batches are kept", n)
 	}
-	if _, hit := busy.read(nil, 299, 300, 1<<20, true); !hit {
+	if _, hit := busy.read(nil, ReadRequest{Offset: 299, MaxBytes: 1 << 20, AtLeastOne: true}, 300); !hit {
 		t.Error("the newest batch is gone")
 	}
-	if _, hit := busy.read(nil, 99, 300, 1<<20, true); hit {
+	if _, hit := busy.read(nil, ReadRequest{Offset: 99, MaxBytes: 1 << 20, AtLeastOne: true}, 300); hit {
 		t.Error("an old batch is kept")
 	}
 }
@@ -80,7 +80,7 @@ func TestBatchLargerThanTheBudgetIsNotKeptAndLeavesNoGap(t *testing.T) {
 	b.add(&tl, cached{base: 20, last: 29, raw: make([]byte, 6000)})
 	fill(b, &tl, 3, 1)
 	for offset, want := range map[int64]bool{5: false, 25: false, 35: true} {
-		if _, hit := tl.read(nil, offset, 40, 1<<20, true); hit != want {
+		if _, hit := tl.read(nil, ReadRequest{Offset: offset, MaxBytes: 1 << 20, AtLeastOne: true}, 40); hit != want {
 			t.Errorf("offset %d hits: %v, want %v", offset, hit, want)
 		}
 	}
@@ -100,14 +100,14 @@ func TestTailReadsWholeBatchesWithinTheLimits(t *testing.T) {
 		{0, 50, 999, false, 0}, {0, 50, 999, true, 1}, {0, 50, 0, true, 1}, {0, 30, 1 << 20, false, 3}, {0, 25, 1 << 20, false, 2}, {45, 50, 0, true, 1},
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
-			out, hit := tl.read([]byte("x"), c.offset, c.high, c.limit, c.one)
+			out, hit := tl.read([]byte("x"), ReadRequest{Offset: c.offset, MaxBytes: c.limit, AtLeastOne: c.one}, c.high)
 			if !hit || len(out) != 1+1000*c.want {
 				t.Errorf("got %d bytes (%v), want %d batches", len(out)-1, hit, c.want)
 			}
 		})
 	}
 	for _, offset := range []int64{-1, 50, 60} {
-		if _, hit := tl.read(nil, offset, 50, 1<<20, true); hit {
+		if _, hit := tl.read(nil, ReadRequest{Offset: offset, MaxBytes: 1 << 20, AtLeastOne: true}, 50); hit {
 			t.Errorf("offset %d hits", offset)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"errors"
 
 	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/batch"
 )
 
 // Ref names a partition of one life of a topic: a topic that was deleted and created again has another ID.
@@ -51,6 +53,12 @@ type ReadRequest struct {
 	MaxBytes int // a soft limit: the first batch is returned whole if AtLeastOne
 	// AtLeastOne returns one batch even if it exceeds MaxBytes (KIP-74).
 	AtLeastOne bool
+	// Codec and Level are how batches that are rebuilt from the local tier are compressed. Those in the tail cache are as
+	// they were appended.
+	Codec batch.Codec
+	Level int
+	// NoZstd is set for clients that cannot read it (before Fetch v10, KIP-110): such batches are rebuilt without it.
+	NoZstd bool
 }
 
 // ReadResult holds whole record batches (v2), the first of which contains or follows Offset.

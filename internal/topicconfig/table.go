@@ -35,7 +35,7 @@ func table() []Setting {
 		{Name: "compression.lz4.level", Type: Int, Default: "9", BrokerName: "compression.lz4.level", Effect: Active, check: between(1, 17),
 			Doc: "Level for `compression.type=lz4`."},
 		{Name: compressionType, Type: String, Default: "producer", BrokerName: "compression.type", Effect: Active, check: oneOf("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
-			Doc: "Codec of record batches on their way to consumers. `producer`: as they were sent. Any other: compressed again at produce. Either holds while a batch is in the broker's memory; what is read from Redis goes uncompressed. `none` is another word for `uncompressed`."},
+			Doc: "Codec of record batches on their way to consumers. `producer`: as they were sent while they are in the broker's memory, uncompressed when they are read from Redis. Any other: that codec, always. `none` is another word for `uncompressed`."},
 		{Name: "compression.zstd.level", Type: Int, Default: "3", BrokerName: "compression.zstd.level", Effect: Active, check: between(-131072, 22),
 			Doc: "Level for `compression.type=zstd`."},
 		{Name: "delete.retention.ms", Type: Long, Default: "86400000", BrokerName: "log.cleaner.delete.retention.ms", Effect: Later, check: atLeast(0),

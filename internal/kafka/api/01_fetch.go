@@ -17,8 +17,8 @@ import (
 // Fetch (key 1), versions 4 to 18.
 //
 // v4 isolation levels (KIP-98; there are no transactions, so both read the same); v5 log start offsets (KIP-107); v7
-// sessions (KIP-227); v9 leader epochs (KIP-320); v10 zstd (KIP-110): a partition whose records are zstd is answered
-// UNSUPPORTED_COMPRESSION_TYPE before, where Kafka 4 sends it anyway; v12 diverging epochs (KIP-595); v13 topic ids
+// sessions (KIP-227); v9 leader epochs (KIP-320); v10 zstd (KIP-110): before, batches that are
+// zstd are sent uncompressed, where Kafka 4 sends them as they are; v12 diverging epochs (KIP-595); v13 topic ids
 // (KIP-516); v16 the current leader (KIP-951). A negative max_bytes or unknown isolation level is INVALID_REQUEST,
 // where Kafka answers UNKNOWN_SERVER_ERROR.
 

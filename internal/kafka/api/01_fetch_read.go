@@ -71,6 +71,9 @@ func (f *fetch) read(p *fetchPartition) error {
 		Offset:     p.next,
 		MaxBytes:   max(room, 0),
 		AtLeastOne: f.bytes == 0,
+		Codec:      p.view.codec,
+		Level:      p.view.level,
+		NoZstd:     f.call.version() < zstdFetch,
 	}, f.data)
 	if err != nil {
 		return f.readError(p, err)
@@ -85,7 +88,7 @@ func (f *fetch) read(p *fetchPartition) error {
 		}
 	}
 	f.data = res.Batches
-	return p.took(f.data, from, f.call.version())
+	return p.took(f.data, from)
 }
 
 // readError prefers what is wrong with the client's leader epoch to what came of reading under it.
@@ -104,15 +107,12 @@ func (f *fetch) readError(p *fetchPartition, err error) error {
 }
 
 // took adds the records read, which data has from from on.
-func (p *fetchPartition) took(data []byte, from int, version int16) error {
+func (p *fetchPartition) took(data []byte, from int) error {
 	last := batch.Header{}
 	for at := from; at < len(data); {
 		h, ok := batch.Peek(data[at:])
 		if !ok {
 			return fmt.Errorf("the log returned %d bytes that are not whole batches", len(data)-at)
-		}
-		if version < zstdFetch && h.Codec == batch.Zstd {
-			return fmt.Errorf("%w: records are zstd, which Fetch version %d cannot carry", batch.ErrUnsupportedCompression, version)
 		}
 		last, at = h, at+h.Size
 	}

@@ -226,13 +226,24 @@ func TestAbortedTransactionsAreEmptyOnlyForReadCommitted(t *testing.T) {
 	}
 }
 
-func TestZstdIsNotSentToOldFetches(t *testing.T) {
+func TestFetchAsksForRecordsTheClientCanRead(t *testing.T) {
 	b := newBroker(t, nil)
 	b.mustProduce("t", compressed(batch.Zstd, "a"))
-	for version, want := range map[int16]string{9: "0:UNSUPPORTED_COMPRESSION_TYPE", 10: "0:[0-0]"} {
-		if got := summary(b.fetch(fetchOf("t", 0), version)); got != want {
-			t.Errorf("version %d: %s, want %s", version, got, want)
+	for _, version := range []int16{9, 10} {
+		b.fetch(fetchOf("t", 0), version)
+		if asked := b.logs.lastRead(); asked.NoZstd != (version < 10) {
+			t.Errorf("version %d: asks for %+v", version, asked)
 		}
+	}
+}
+
+func TestFetchAsksForTheTopicsCodec(t *testing.T) {
+	b := newBroker(t, nil)
+	b.create("packed", 1, map[string]string{"compression.type": "gzip", "compression.gzip.level": "3"})
+	b.mustProduce("packed", valuesOf("a"))
+	b.fetch(fetchOf("packed", 0), 12)
+	if asked := b.logs.lastRead(); asked.Codec != batch.Gzip || asked.Level != 3 {
+		t.Errorf("asks for %+v", asked)
 	}
 }
 

@@ -28,6 +28,7 @@ type fakeLogs struct {
 	hold  bool            // appends wait for release
 	held  []func()
 	reads int
+	asked partition.ReadRequest // the last read's
 	// divergeAt is where epochs below the current one end, as epoch 1.
 	divergeAt int64
 	appends   []partition.AppendOptions
@@ -124,10 +125,17 @@ func (l *fakeLogs) append(p partition.Ref, b *batch.Batch, opt partition.AppendO
 	done(partition.Appended{BaseOffset: base, LogStartOffset: logStart, AppendTime: appendTime}, nil)
 }
 
+func (l *fakeLogs) lastRead() partition.ReadRequest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked
+}
+
 func (l *fakeLogs) Read(_ context.Context, p partition.Ref, req partition.ReadRequest, dst []byte) (partition.ReadResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.reads++
+	l.asked = req
 	g := l.log(p)
 	res := partition.ReadResult{Bounds: g.bounds(), Batches: dst}
 	if err := l.fail[p.Partition]; err != nil {

@@ -13,7 +13,7 @@ while read -r word package _; do
     ok)
       for name in "${names[@]}"; do
         echo "== $name ($package), $time"
-        go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" "$package"
+        go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 10x "$package"
         found=$((found + 1))
       done
       names=()

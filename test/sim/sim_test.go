@@ -12,7 +12,7 @@ import (
 	"github.com/korvet-io/korvet/internal/redistest"
 )
 
-// seeds is how many seeds of each kind are played: KORVET_TEST_SIM_SEEDS, or a short form.
+// seeds is how many seeds of each kind are played: KORVET_TEST_SIM_SEEDS, else 1,000 in the long form, else a few.
 func seeds(t *testing.T, short int) int {
 	if s := os.Getenv("KORVET_TEST_SIM_SEEDS"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -20,6 +20,9 @@ func seeds(t *testing.T, short int) int {
 			t.Fatalf("KORVET_TEST_SIM_SEEDS: %v", err)
 		}
 		return n
+	}
+	if os.Getenv("KORVET_TEST_LONG") != "" {
+		return 1000
 	}
 	return short
 }

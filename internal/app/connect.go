@@ -102,6 +102,7 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 	}
 	if b.cfg.Messages.Replicas > 0 {
 		p.replicas = redisstream.NewReplicas(options, b.cfg.Namespace+":storage:wait", replicasWait, log)
+		p.replicas.Follow(p.shard)
 		d.Replicas = p.replicas
 	}
 	p.logs = partition.NewManager(b.partitionSettings(owner), d)

@@ -108,7 +108,7 @@ func handshake(raw net.Conn, r *resp.Reader, o *Options) (Identity, error) {
 func identityOf(info string) Identity {
 	id := Identity{RunID: infoField(info, "run_id"), ReplID: infoField(info, "master_replid")}
 	if id.RunID == "" || id.ReplID == "" {
-		id.RunID = rand.Text()
+		return Identity{RunID: rand.Text()}
 	}
 	return id
 }

@@ -30,6 +30,8 @@ type Replicas struct {
 
 	mu        sync.Mutex
 	asked     []question
+	closed    bool
+	shard     *Shard // nil: nobody to tell which Redis was reached
 	connected int
 	known     time.Time // when connected was read
 }
@@ -55,6 +57,14 @@ func NewReplicas(o Options, marker string, wait time.Duration, log *slog.Logger)
 	return r
 }
 
+// Follow makes the confirmer tell the shard which Redis it reaches. Without it a shard whose Redis gets another identity
+// while its connections last, as with the first replica, would ask about an earlier one for ever.
+func (r *Replicas) Follow(s *Shard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shard = s
+}
+
 // Close answers what waits with an error.
 func (r *Replicas) Close() {
 	r.stop(ErrConnClosed)
@@ -75,8 +85,15 @@ func (r *Replicas) Connected(n int) bool {
 // Confirm calls done once: nil when n replicas of the Redis of this identity have all that it accepted before this call.
 func (r *Replicas) Confirm(id Identity, n int, done func(error)) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.asked = append(r.asked, question{id, n, done})
+	closed := r.closed
+	if !closed {
+		r.asked = append(r.asked, question{id, n, done})
+	}
+	r.mu.Unlock()
+	if closed {
+		done(ErrConnClosed)
+		return
+	}
 	r.wake()
 }
 
@@ -102,6 +119,9 @@ func (r *Replicas) run() {
 		select {
 		case <-r.kick:
 		case <-r.ctx.Done():
+			r.mu.Lock()
+			r.closed = true
+			r.mu.Unlock()
 			answerAll(r.take(), ErrConnClosed)
 			if c != nil {
 				c.Close(ErrConnClosed)
@@ -112,16 +132,39 @@ func (r *Replicas) run() {
 	}
 }
 
+// connect returns a connection to the Redis that the questions are about, if it can: c may have been made before Redis got
+// another identity.
+func (r *Replicas) connect(c *netConn, questions []question) (*netConn, error) {
+	usable := c != nil && c.Alive()
+	for _, q := range questions {
+		usable = usable && q.identity == c.identity
+	}
+	if usable {
+		return c, nil
+	}
+	if c != nil {
+		c.Close(ErrConnClosed)
+	}
+	fresh, err := dial(r.ctx, &r.opts, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	shard := r.shard
+	r.mu.Unlock()
+	if shard != nil {
+		shard.Reached(fresh.identity)
+	}
+	return fresh, nil
+}
+
 // serve looks at the replicas and answers all that was asked. It returns the connection to use next time.
 func (r *Replicas) serve(c *netConn) *netConn {
 	questions := r.take()
-	if c == nil || !c.Alive() {
-		fresh, err := dial(r.ctx, &r.opts, nil)
-		if err != nil {
-			answerAll(questions, err)
-			return nil
-		}
-		c = fresh
+	c, err := r.connect(c, questions)
+	if err != nil {
+		answerAll(questions, err)
+		return nil
 	}
 	if err := r.look(c); err != nil {
 		answerAll(questions, err)

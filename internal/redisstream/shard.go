@@ -175,7 +175,31 @@ func (s *Shard) reached(id Identity) {
 			s.log.Warn("redis is another one than before", "run_id", id.RunID, "before", s.identity.RunID)
 		}
 		s.identity = id
+		s.dropOthers(id)
 	}
+}
+
+// errAnotherRedis is the cause of a connection that was made before Redis got another identity.
+var errAnotherRedis = errors.New("redis is another one than before")
+
+// dropOthers gives up the connections that were made under another identity than Redis has now: a process keeps its
+// connections when it gets one, as with its first replica. Where the provider hides it, that is not known. mu is held.
+func (s *Shard) dropOthers(id Identity) {
+	if id.ReplID == "" || s.ctx.Err() != nil {
+		return
+	}
+	for i := range s.slots {
+		if c := s.slots[i].conn; c != nil && c.Identity() != id {
+			s.running.Go(func() { c.Close(errAnotherRedis) })
+		}
+	}
+}
+
+// Reached tells the shard which Redis somebody else's connection has reached.
+func (s *Shard) Reached(id Identity) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reached(id)
 }
 
 // dialFailed notes a failed attempt and tells whether to go on.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/batch"
 	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
 )
 
@@ -107,6 +109,42 @@ func TestFrozenRedisWithFullSocketsStillTimesOut(t *testing.T) {
 	for _, ref := range refs {
 		f.produceUntil(ref, func() *batch.Batch { return makeBatch(t, -1, -1, -1, 1000, "b") })
 	}
+}
+
+// What waits for its time, such as a fence that waits for an old lease, must not stop the clock of all the others when a
+// frozen Redis takes no more bytes.
+func TestFrozenRedisStopsNoClockAlthoughAFenceIsDue(t *testing.T) {
+	s := redistest.Start(t)
+	held := newRef("held")
+	old := newFixture(t, s, "1/a", func(s *partition.Settings) { s.Lease = time.Second })
+	old.mustAppend(held, "a")
+	old.crash()
+	o, observed := options(t, s), &seen{}
+	o.WriteConnections = 1
+	f := newBrokerOn(t, redisstream.Open(o, slog.New(slog.DiscardHandler)), "1/b", func(s *partition.Settings) {
+		s.ProduceTimeout, s.RequestTimeout = 1500*time.Millisecond, 2*time.Second
+	}, partition.Dependencies{Observer: observed})
+	refs := make([]partition.Ref, 40)
+	for i := range refs {
+		refs[i] = newRef(fmt.Sprint("t", i))
+		f.mustAppend(refs[i], "a")
+	}
+	waits := f.appendAsync(held, makeBatch(t, -1, -1, -1, 1000, "b"), all)
+	redistest.Eventually(t, "the lease to be found held", func() bool { return observed.fencesOf("held") > 0 })
+	s.Pause()
+	large := strings.Repeat("x", 900_000)
+	var senders sync.WaitGroup
+	for _, ref := range refs {
+		senders.Go(func() {
+			if o := f.produce(ref, makeBatch(t, -1, -1, -1, 1000, large), all); o.err == nil {
+				t.Errorf("acknowledged by a frozen redis: %+v", o)
+			}
+		})
+	}
+	senders.Wait()
+	<-waits
+	s.Resume()
+	f.produceUntil(held, func() *batch.Batch { return makeBatch(t, -1, -1, -1, 1000, "c") })
 }
 
 func TestCutConnectionsWhileProducingLoseAndDoubleNothing(t *testing.T) {

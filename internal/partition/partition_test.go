@@ -48,9 +48,12 @@ func newFixture(t testing.TB, s *redistest.Server, owner string, change func(*pa
 
 // newBroker is newFixture with an observer or a replicator of the test's.
 func newBroker(t testing.TB, s *redistest.Server, owner string, change func(*partition.Settings), d partition.Dependencies) *fixture {
-	d.Log = slog.New(slog.DiscardHandler)
-	shard := redisstream.Open(options(t, s), d.Log)
-	d.Shard = shard
+	return newBrokerOn(t, redisstream.Open(options(t, s), slog.New(slog.DiscardHandler)), owner, change, d)
+}
+
+// newBrokerOn is newBroker with connections of the test's.
+func newBrokerOn(t testing.TB, shard *redisstream.Shard, owner string, change func(*partition.Settings), d partition.Dependencies) *fixture {
+	d.Log, d.Shard = slog.New(slog.DiscardHandler), shard
 	if d.Observer == nil {
 		d.Observer = silent{}
 	}

@@ -142,6 +142,12 @@ func (s *seen) truncated() int64 {
 	return s.lost
 }
 
+func (s *seen) fencesOf(result string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fences[result]
+}
+
 func (s *seen) readsOf(tier string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,6 +23,7 @@ var ErrConnClosed = errors.New("redis connection closed")
 type netConn struct {
 	raw      net.Conn
 	identity Identity
+	limit    time.Duration // of writing one request
 	onLost   func(*netConn, error)
 
 	writing sync.Mutex // orders writes and the replies they queue
@@ -39,7 +40,7 @@ func dial(ctx context.Context, o *Options, onLost func(*netConn, error)) (*netCo
 	if err != nil {
 		return nil, err
 	}
-	c := &netConn{raw: raw, identity: identity, onLost: onLost}
+	c := &netConn{raw: raw, identity: identity, limit: o.DialTimeout, onLost: onLost}
 	go c.readLoop(in)
 	return c, nil
 }
@@ -142,6 +143,7 @@ func (c *netConn) Send(write func(io.Writer) error, reply Reply) {
 	}
 	c.replies = append(c.replies, reply)
 	c.mu.Unlock()
+	_ = c.raw.SetWriteDeadline(time.Now().Add(c.limit)) // whoever sends must not wait for ever on a frozen Redis
 	err := write(c.raw)
 	c.writing.Unlock()
 	if err != nil {

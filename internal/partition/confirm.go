@@ -1,8 +1,11 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
 // confirmation is what waits for Redis's replicas: the high watermark moves only when they have the records.
@@ -67,7 +70,9 @@ func (p *Partition) confirmed(end int64, token string, err error) {
 	case p.phase != leading || p.term.token != token: // the log may have changed: ask again under the new term
 	case err != nil:
 		p.confirm.retryAt = p.env.now() + confirmEvery
-		p.confirm.fail(fmt.Errorf("%w: %w", ErrNotEnoughReplicasAfter, err), &fx)
+		if !errors.Is(err, redisstream.ErrReplicasBehind) {
+			p.confirm.fail(fmt.Errorf("%w: %w", ErrNotEnoughReplicasAfter, err), &fx)
+		} // else they may still make it within the producers' time
 	default:
 		p.log0.high = max(p.log0.high, end)
 		p.confirm.pass(p.log0.high, &fx)

@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/batch"
@@ -166,6 +167,9 @@ func (p *Partition) describe(g *group) {
 		})
 	}
 	g.append.Fields = g.times.fields(len(p.times.entries))
+	if p.replicas() > 0 {
+		g.append.Fields = append(g.append.Fields, field{Name: highField, Value: strconv.FormatInt(p.log0.high, 10)})
+	}
 	for id, state := range g.producers {
 		g.append.Fields = append(g.append.Fields, field{Name: producerField(id), Value: state.encode()})
 	}
@@ -191,6 +195,7 @@ func (p *Partition) appended(g *group, err error) {
 		p.commit(g, &fx)
 	case isRefused:
 		p.failGroup(g, kindOf(refused), &fx)
+		fx.leaveDemoted(p.term.conn, refused)
 	default: // nobody knows: fence, then look
 		p.unknown = g
 		p.phase = resting
@@ -209,6 +214,7 @@ func (p *Partition) commit(g *group, fx *effects) {
 	p.times = g.times
 	if p.replicas() == 0 {
 		p.log0.high = p.log0.leo
+		p.confirm.pass(p.log0.high, fx)
 		fx.wake = true
 	}
 	fx.confirm = fx.confirm || p.wantsConfirm()

@@ -111,6 +111,12 @@ func newPartition(ref Ref, e *env) *Partition {
 	}
 }
 
+// errNoAnswer is the cause of a connection given up because Redis does not answer.
+var errNoAnswer = fmt.Errorf("%w: no answer from redis", ErrTimeout)
+
+// highField is the state field with the high watermark as it was before the newest append, where replicas are waited for.
+const highField = "high"
+
 // effects are what a change of state calls for. They run in this order, without the partition's lock.
 type effects struct {
 	send     *group
@@ -119,7 +125,8 @@ type effects struct {
 	answers  []answer
 	wake     bool             // the high watermark moved
 	wakeAll  bool             // whatever watchers knew holds no more
-	drop     redisstream.Conn // a connection given up
+	drop     redisstream.Conn // a connection given up ...
+	dropped  error            // ... and why
 	remove   []string         // state fields to remove
 	truncate int64            // records lost
 }
@@ -147,7 +154,7 @@ func (p *Partition) run(fx *effects) {
 		p.startFence(*fx.fence)
 	}
 	if fx.drop != nil {
-		fx.drop.Close(fmt.Errorf("%w: no answer from redis", ErrTimeout))
+		fx.drop.Close(fx.dropped)
 	}
 	for i := range fx.answers {
 		fx.answers[i].deliver(p)
@@ -163,6 +170,17 @@ func (p *Partition) run(fx *effects) {
 	}
 	if fx.truncate > 0 {
 		p.env.observer.Truncated(p.ref, fx.truncate)
+	}
+}
+
+// give up a connection.
+func (fx *effects) giveUp(c redisstream.Conn, why error) { fx.drop, fx.dropped = c, why }
+
+// leaveDemoted gives up a connection to a Redis that was made a replica: it keeps its connections, and the address may lead
+// to another one.
+func (fx *effects) leaveDemoted(c redisstream.Conn, refused *redisstream.RefusedError) {
+	if c != nil && refused != nil && (refused.Code == "READONLY" || refused.Code == "MASTERDOWN") {
+		fx.giveUp(c, refused)
 	}
 }
 
@@ -300,10 +318,10 @@ func (p *Partition) Tick() (busy bool) {
 	}
 	p.confirm.expire(now, &fx)
 	if p.flight != nil && now-p.flight.sentAt > p.env.RequestTimeout {
-		fx.drop = p.term.conn
+		fx.giveUp(p.term.conn, errNoAnswer)
 	}
 	if p.phase == fencing && p.fenceConn != nil && now-p.since > p.env.RequestTimeout {
-		fx.drop = p.fenceConn
+		fx.giveUp(p.fenceConn, errNoAnswer)
 	}
 	p.expireQueue(now, &fx)
 	p.advance(now, &fx)

@@ -115,16 +115,16 @@ func (p *Partition) Read(ctx context.Context, req ReadRequest, dst []byte) (Read
 	if err != nil {
 		return res, err
 	}
-	if req.Offset > s.high { // another broker may have taken over and moved on
+	if req.Offset > s.leo { // another broker may have taken over and moved on
 		if s, epoch, err = p.recheck(ctx, s, epoch); err != nil {
 			return res, err
 		}
 		res.Bounds = s.bounds(epoch)
 	}
-	if req.Offset < s.logStart || req.Offset > s.high {
-		return res, fmt.Errorf("%w: %d is not in [%d, %d]", ErrOffsetOutOfRange, req.Offset, s.logStart, s.high)
+	if req.Offset < s.logStart || req.Offset > s.leo {
+		return res, fmt.Errorf("%w: %d is not in [%d, %d]", ErrOffsetOutOfRange, req.Offset, s.logStart, s.leo)
 	}
-	if req.Offset == s.high {
+	if req.Offset >= s.high {
 		return res, nil
 	}
 	tier, out, hit := "cache", dst, false
@@ -150,10 +150,23 @@ func (p *Partition) readLocal(ctx context.Context, s logState, req ReadRequest, 
 	r.begin(s.epochs, req, dst)
 	err := p.scan(ctx, s, req.Offset, s.high, p.pageSize(req.MaxBytes), r)
 	out := r.finish()
+	if gone := p.over(); gone != nil { // what was read may be of the topic's next life
+		return dst, gone
+	}
 	if err != nil && len(out) > len(dst) { // what was read is whole
 		err = nil
 	}
 	return out, err
+}
+
+// over tells why the partition is gone, if it is. A life of a topic is over before anything of it is deleted.
+func (p *Partition) over() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase == gone {
+		return p.reason
+	}
+	return nil
 }
 
 // pageSize is how many bytes to ask Redis for at once.

@@ -54,6 +54,9 @@ func (p *Partition) OffsetForTime(ctx context.Context, ms int64) (TimeOffset, er
 		if err := p.scan(ctx, s, first, end, p.env.ReadReplyBytes, &search); err != nil {
 			return nothing, err
 		}
+		if err := p.over(); err != nil {
+			return nothing, err
+		}
 		if search.ok {
 			search.found.LeaderEpoch, _ = epochOf(s.epochs, search.found.Offset)
 			return search.found, nil

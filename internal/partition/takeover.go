@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,6 +63,7 @@ type takeover struct {
 	intervals []interval
 	tail      times
 	voids     []void
+	high      int64 // the high watermark when somebody appended last; only with replicas
 }
 
 // fenced goes on from a fence: it reads what this process does not remember.
@@ -70,7 +72,7 @@ func (p *Partition) fenced(c redisstream.Conn, q redisstream.FenceRequest, f red
 	p.mu.Lock()
 	t.mine = p.term.identity == c.Identity() && f.WasMine && f.Replaced == p.term.token
 	t.continues = t.mine && p.log0.known && !f.Alarm
-	if u := p.unknown; u != nil && u.fate == undecided {
+	if u := p.unknown; u != nil && (u.fate == undecided || p.term.identity != c.Identity()) {
 		u.fate = fateAfter(t, f)
 	}
 	p.term.token, p.term.identity = q.Token, c.Identity() // should what follows fail, the next fence finds this token
@@ -96,7 +98,7 @@ func fateAfter(t *takeover, f redisstream.Fenced) fate {
 
 // load reads registry, epochs, producers and the time index.
 func (p *Partition) load(t *takeover, tries int) {
-	t.producers, t.intervals, t.tail, t.voids = map[int64]producer{}, nil, times{}, nil
+	t.producers, t.intervals, t.tail, t.voids, t.high = map[int64]producer{}, nil, times{}, nil, 0
 	redisstream.Registry(t.conn, p.keys, func(v redisstream.View, err error) {
 		if err != nil {
 			p.fenceFailed(err)
@@ -134,6 +136,8 @@ func (t *takeover) take(p *Partition, name, value string) {
 		}
 	case name == tailField:
 		t.tail, err = decodeTail(value)
+	case name == highField:
+		t.high, err = strconv.ParseInt(value, 10, 64)
 	case strings.HasPrefix(name, voidPrefix):
 		var v void
 		if v, err = decodeVoid(name, value); err == nil {
@@ -164,9 +168,10 @@ func (p *Partition) lead(t *takeover) {
 		p.confirm.fail(fmt.Errorf("%w: another broker led meanwhile", ErrNotEnoughReplicasAfter), &fx)
 	}
 	p.settle(t, &fx)
-	p.takeEnd(before, end, &fx)
+	p.takeEnd(t, before, end, &fx)
 	p.confirm.pass(p.log0.high, &fx)
 	p.phase, p.wanted, p.retryAt = leading, false, 0
+	fx.confirm = p.wantsConfirm()
 	fx.wake, fx.wakeAll = true, before.known && epoch != p.term.epoch
 	p.advance(now, &fx)
 	p.mu.Unlock()
@@ -188,8 +193,10 @@ func (p *Partition) beginTerm(t *takeover, now time.Duration) {
 
 // adopt replaces what this process remembers by what Redis has.
 func (p *Partition) adopt(t *takeover, end int64) {
-	p.producers = newProducers(p.env.MaxProducers)
-	p.producers.known = t.producers
+	p.producers.known = t.producers // what failed here stays refused: only this process knows
+	for id := range t.producers {
+		delete(p.producers.refused, id)
+	}
 	for _, v := range t.voids {
 		p.producers.dropVoid(v)
 	}
@@ -220,7 +227,7 @@ func (p *Partition) settle(t *takeover, fx *effects) {
 }
 
 // takeEnd takes the end of the log as the fence found it.
-func (p *Partition) takeEnd(before logState, end int64, fx *effects) {
+func (p *Partition) takeEnd(t *takeover, before logState, end int64, fx *effects) {
 	if end < before.leo {
 		fx.truncate = before.leo - end
 		p.log.Error("redis lost acknowledged records: the log ends earlier than before", "end", end, "before", before.leo)
@@ -232,8 +239,7 @@ func (p *Partition) takeEnd(before logState, end int64, fx *effects) {
 	if p.replicas() == 0 {
 		p.log0.high = end
 	} else {
-		p.log0.high = min(before.high, end)
-		fx.confirm = fx.confirm || p.wantsConfirm()
+		p.log0.high = max(min(max(before.high, t.high), end), p.log0.logStart)
 	}
 }
 
@@ -250,10 +256,11 @@ func (p *Partition) fenceFailed(err error) {
 		p.mu.Unlock()
 		return
 	}
+	conn := p.fenceConn
 	p.phase, p.fenceConn = resting, nil
 	p.log0.known = false
 	held, isHeld := errors.AsType[*redisstream.HeldError](err)
-	_, isRefused := errors.AsType[*redisstream.RefusedError](err)
+	refused, isRefused := errors.AsType[*redisstream.RefusedError](err)
 	result := "failed"
 	switch {
 	case isHeld:
@@ -277,6 +284,7 @@ func (p *Partition) fenceFailed(err error) {
 	case isRefused, errors.Is(err, redisstream.ErrUnavailable):
 		p.retryAt = now + 10*time.Millisecond
 		p.giveUp(kindOf(err), &fx)
+		fx.leaveDemoted(conn, refused)
 	default: // the connection was lost, or an earlier life is being deleted: soon again
 		p.retryAt = now + 10*time.Millisecond
 	}

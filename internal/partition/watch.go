@@ -88,7 +88,13 @@ func (p *Partition) want(fx *effects) {
 
 // current tells whether what is remembered of the log holds. The lock is held.
 func (p *Partition) current() bool {
-	return p.log0.known && p.phase == leading && p.term.identity == p.env.shard.Identity()
+	if !p.log0.known || p.phase != leading {
+		return false
+	}
+	if p.term.identity.Hidden() { // each connection has its own
+		return p.term.conn.Alive()
+	}
+	return p.term.identity == p.env.shard.Identity()
 }
 
 // highWatermark is up to where consumers may read; everybody is woken when that is not known any more.

@@ -138,7 +138,6 @@ func (a *appendReply) Lost(err error) { a.done(fmt.Errorf("%w: %w", ErrUnknownOu
 func (a *appendReply) Read(r *resp.Reader) error {
 	outcome, err := a.read(r)
 	if err != nil {
-		a.Lost(err)
 		return err
 	}
 	a.done(outcome)

@@ -21,24 +21,29 @@ type Conn interface {
 	Identity() Identity
 }
 
-// Reply takes one request's answer off a connection. One of its methods is called, exactly once.
+// Reply takes one request's answer off a connection. Whoever waits is told exactly once: by Read that succeeds, or by Lost.
 type Reply interface {
-	// Read parses the answer. An error means that the stream of replies cannot be followed any more: the connection is
-	// closed, and Read itself has reported the outcome to whoever waits.
+	// Read parses the answer. An error means that the stream of replies cannot be followed any more: nobody was told, the
+	// connection is closed and Lost called.
 	Read(r *resp.Reader) error
-	// Lost tells that no answer will come: the outcome is unknown.
+	// Lost tells that no answer will come: the outcome is unknown. The request is not being written any more.
 	Lost(err error)
 }
 
 // Identity tells one life of a Redis from another. Where a provider hides it, every connection is its own identity.
 type Identity struct{ RunID, ReplID string }
 
+// Hidden tells that the provider hides it: the connection is known, not the Redis.
+func (id Identity) Hidden() bool { return id.ReplID == "" }
+
 // valueReply hands one generic reply to a function.
 type valueReply struct{ done func(resp.Value, error) }
 
 func (v valueReply) Read(r *resp.Reader) error {
 	value, err := r.Value()
-	v.done(value, err)
+	if err == nil {
+		v.done(value, nil)
+	}
 	return err
 }
 
@@ -75,7 +80,6 @@ func (v valuesReply) Read(r *resp.Reader) error {
 	for i := range values {
 		value, err := r.Value()
 		if err != nil {
-			v.done(nil, err)
 			return err
 		}
 		values[i] = value

@@ -83,6 +83,9 @@ func FuzzAppendReply(f *testing.F) {
 			calls, outcome := 0, error(nil)
 			reply := &appendReply{records: 3, done: func(err error) { calls++; outcome = err }}
 			err := reply.Read(resp.NewReader(src))
+			if err != nil {
+				reply.Lost(err)
+			}
 			if calls != 1 {
 				t.Fatalf("%s: done was called %d times", name, calls)
 			}

@@ -158,16 +158,27 @@ func (c *netConn) Close(cause error) {
 		return
 	}
 	c.dead = cause
-	lost := c.replies[c.head:]
-	c.replies, c.head = nil, 0
 	c.mu.Unlock()
 	_ = c.raw.Close()
+	lost := c.unanswered()
 	if c.onLost != nil {
 		c.onLost(c, cause)
 	}
 	for _, r := range lost {
 		r.Lost(cause)
 	}
+}
+
+// unanswered takes the replies of a closed connection. A request that is being written uses its batches until the write has
+// failed: that is waited for.
+func (c *netConn) unanswered() []Reply {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lost := c.replies[c.head:]
+	c.replies, c.head = nil, 0
+	return lost
 }
 
 func (c *netConn) readLoop(r *resp.Reader) {
@@ -184,7 +195,9 @@ func (c *netConn) readLoop(r *resp.Reader) {
 			return
 		}
 		if err := reply.Read(r); err != nil {
-			c.Close(fmt.Errorf("read answer from redis: %w", err))
+			err = fmt.Errorf("read answer from redis: %w", err)
+			c.Close(err)
+			reply.Lost(err)
 			return
 		}
 	}

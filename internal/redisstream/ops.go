@@ -38,7 +38,7 @@ func (s *Shard) Trim(ctx context.Context, keys Keys, topicID string, logStart in
 	const step = 512
 	args := []string{topicID, strconv.FormatInt(logStart, 10), strconv.Itoa(step)}
 	for {
-		v, err := s.script(ctx, trimScript, []string{keys.Stream, keys.Leader, keys.Segments}, args)
+		v, err := s.script(ctx, trimScript, []string{keys.Stream, keys.Leader, keys.Segments, keys.Times(-1)}, args)
 		if err != nil {
 			return 0, scriptError("trim", err)
 		}

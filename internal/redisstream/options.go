@@ -21,7 +21,7 @@ type Options struct {
 
 	WriteConnections int           // shared by all partitions, routed by stream key
 	ReadConnections  int           // reads of the log beyond the tail cache in flight at once
-	DialTimeout      time.Duration // for one attempt to connect, authenticate and learn the identity, and for writing one request
+	DialTimeout      time.Duration // for one attempt to connect, authenticate and learn the identity, for writing one request, and for one read
 	Breaker          bool          // fail fast while Redis cannot be reached
 	OpenDuration     time.Duration // longest pause between probes while the breaker is open
 }

@@ -21,6 +21,8 @@ type readPool struct {
 type readConn struct {
 	raw net.Conn // nil: not connected
 	in  *resp.Reader
+	// identity is that of the Redis it leads to.
+	identity Identity
 }
 
 // readBuffer holds an answer of the usual size whole.
@@ -34,8 +36,14 @@ func newReadPool(s *Shard, n int) *readPool {
 	return p
 }
 
-// do sends one request and parses its answer with read, all before it returns. When ctx ends, the connection is given up.
+// errReadTimeout is a read that Redis did not answer within the time limit.
+var errReadTimeout = fmt.Errorf("%w: no answer in time", ErrUnavailable)
+
+// do sends one request and parses its answer with read, all before it returns. When ctx ends, or the time limit, which
+// includes the wait for a connection, the connection is given up.
 func (p *readPool) do(ctx context.Context, request []byte, read func(*resp.Reader) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.shard.opts.DialTimeout, errReadTimeout)
+	defer cancel()
 	var c *readConn
 	select {
 	case c = <-p.free:
@@ -45,6 +53,9 @@ func (p *readPool) do(ctx context.Context, request []byte, read func(*resp.Reade
 		return ErrUnavailable
 	}
 	defer func() { p.free <- c }()
+	if id := p.shard.Identity(); c.raw != nil && c.identity != id && !id.Hidden() { // it leads to what was Redis before
+		c.drop()
+	}
 	reused := c.raw != nil
 	err := p.try(ctx, c, request, read)
 	if reused && c.raw == nil && ctx.Err() == nil { // it may have been dead for long: reading again is harmless
@@ -101,7 +112,7 @@ func (p *readPool) connect(ctx context.Context, c *readConn) error {
 	s.mu.Lock()
 	s.reached(identity)
 	s.mu.Unlock()
-	c.raw, c.in = raw, in
+	c.raw, c.in, c.identity = raw, in, identity
 	return nil
 }
 

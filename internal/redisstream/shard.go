@@ -185,7 +185,7 @@ var errAnotherRedis = errors.New("redis is another one than before")
 // dropOthers gives up the connections that were made under another identity than Redis has now: a process keeps its
 // connections when it gets one, as with its first replica. Where the provider hides it, that is not known. mu is held.
 func (s *Shard) dropOthers(id Identity) {
-	if id.ReplID == "" || s.ctx.Err() != nil {
+	if id.Hidden() || s.ctx.Err() != nil {
 		return
 	}
 	for i := range s.slots {

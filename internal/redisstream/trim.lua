@@ -1,5 +1,6 @@
 -- Raises the log start and trims the open segment below it, in bounded steps: the caller repeats while it answers 1.
--- KEYS: 1 stream  2 leader  3 segments
+-- With Redis full it works all the same: a script whose first write is a DEL may write on.
+-- KEYS: 1 stream  2 leader  3 segments  4 a key that is never there
 -- ARGV: 1 topic id  2 new log start  3 entries to look at
 -- Answers {'OK', log start, more to trim} or {'OTHER'} (another life, or none).
 local function after(a, b) -- offsets as strings: doubles end at 2^53
@@ -7,6 +8,7 @@ local function after(a, b) -- offsets as strings: doubles end at 2^53
   return a > b
 end
 if redis.call('HGET', KEYS[2], 'topic') ~= ARGV[1] then return {'OTHER'} end
+redis.call('DEL', KEYS[4])
 local start = redis.call('HGET', KEYS[3], 'start') or '0'
 if after(ARGV[2], start) then
   start = ARGV[2]

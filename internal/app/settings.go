@@ -36,6 +36,7 @@ func (b *Broker) apiSettings() api.Settings {
 	c := &b.cfg.Broker
 	s := api.DefaultSettings()
 	s.MaxControlRequestBytes = int(c.MaxControlRequestBytes)
+	s.MaxDecompressedBytes = int(c.MaxDecompressedBytes)
 	s.ProduceTimeout = c.ProduceTimeout
 	s.MaxBatchRecords = c.MaxBatchRecords
 	s.MaxBatchDecompressedBytes = int(c.MaxBatchDecompressedBytes)

@@ -35,6 +35,7 @@ type Broker struct {
 
 	MaxRequestBytes        Bytes
 	MaxControlRequestBytes Bytes // of requests other than Produce
+	MaxDecompressedBytes   Bytes // of all batches that wait to be appended
 	MaxPendingBytes        Bytes // of all connections: above it sockets are not read
 	ResumePendingBytes     Bytes // below it they are again
 	MaxInFlightRequests    int   // of one connection

@@ -36,6 +36,8 @@ func brokerSettings() []setting {
 			doc: "A connection that sends a larger request is closed."},
 		{name: "korvet.broker.max-control-request-bytes", def: "8MB", field: func(c *Config) any { return &c.Broker.MaxControlRequestBytes }, check: between(64<<10, 1<<30),
 			doc: "The same for requests other than Produce, which take many times their size when decoded; those above 64 KiB also share it."},
+		{name: "korvet.broker.max-decompressed-bytes", def: "256MB", field: func(c *Config) any { return &c.Broker.MaxDecompressedBytes }, check: between(1<<20, math.MaxInt32),
+			doc: "Decompressed records of all batches that are not yet appended: further compressed ones wait."},
 		{name: "korvet.broker.max-pending-bytes", def: "100MB", field: func(c *Config) any { return &c.Broker.MaxPendingBytes }, check: atLeast(1024),
 			doc: "Requests not yet answered, of all connections: above it sockets are no longer read."},
 		{name: "korvet.broker.resume-pending-bytes", def: "50MB", field: func(c *Config) any { return &c.Broker.ResumePendingBytes }, check: atLeast(0),

@@ -187,6 +187,7 @@ func (p *Partition) appended(g *group, err error) {
 	p.mu.Lock()
 	p.flight = nil
 	refused, isRefused := errors.AsType[*redisstream.RefusedError](err)
+	isRefused = isRefused && !errors.Is(err, redisstream.ErrUnknownOutcome) // whatever made the connection end
 	switch {
 	case p.phase == gone:
 		p.failGroup(g, p.reason, &fx)
@@ -195,7 +196,9 @@ func (p *Partition) appended(g *group, err error) {
 		p.commit(g, &fx)
 	case isRefused:
 		p.failGroup(g, kindOf(refused), &fx)
-		fx.leaveDemoted(p.term.conn, refused)
+		if fx.leaveDemoted(p.term.conn, refused) {
+			p.phase = resting // nothing more is sent there
+		}
 	default: // nobody knows: fence, then look
 		p.unknown = g
 		p.phase = resting

@@ -271,6 +271,7 @@ func (m *Manager) DeletePartition(ctx context.Context, ref Ref) error {
 	if err := p.env.shard.Delete(ctx, p.keys, p.topicID); err != nil {
 		return err
 	}
+	p.tidy(&effects{sweep: p.deadTokens()})
 	m.mu.Lock()
 	delete(m.open, ref)
 	m.mu.Unlock()

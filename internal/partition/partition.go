@@ -66,8 +66,9 @@ type Partition struct {
 	producers producers
 	times     times
 	log0      logState
-	expiredMs int64 // when idle producers were forgotten last
-	held      error // another broker leads until retryAt
+	dead      []deadState // of this process's earlier terms, oldest first
+	expiredMs int64       // when idle producers were forgotten last
+	held      error       // another broker leads until retryAt
 	// minReplicas is the topic's min.insync.replicas, as the newest append said.
 	minReplicas int
 	confirm     confirmation
@@ -114,6 +115,9 @@ func newPartition(ref Ref, e *env) *Partition {
 // errNoAnswer is the cause of a connection given up because Redis does not answer.
 var errNoAnswer = fmt.Errorf("%w: no answer from redis", ErrTimeout)
 
+// errDemoted is the cause of a connection given up because its Redis takes no writes any more.
+var errDemoted = errors.New("redis was made a replica")
+
 // highField is the state field with the high watermark as it was before the newest append, where replicas are waited for.
 const highField = "high"
 
@@ -128,6 +132,8 @@ type effects struct {
 	drop     redisstream.Conn // a connection given up ...
 	dropped  error            // ... and why
 	remove   []string         // state fields to remove
+	sweep    []string         // tokens whose state is dead
+	epochs   []int32          // leader epochs that ended below the log start
 	truncate int64            // records lost
 }
 
@@ -144,8 +150,8 @@ func (fx *effects) answer(to *pending, got Appended, err error) {
 // run carries the effects out. An append is sent before producers are answered, so that Redis works meanwhile, and after
 // the fields that it may write again are removed.
 func (p *Partition) run(fx *effects) {
-	if len(fx.remove) > 0 {
-		p.removeFields(fx.remove)
+	if len(fx.remove)+len(fx.epochs)+len(fx.sweep) > 0 {
+		p.tidy(fx)
 	}
 	if fx.send != nil {
 		p.send(fx.send)
@@ -178,10 +184,12 @@ func (fx *effects) giveUp(c redisstream.Conn, why error) { fx.drop, fx.dropped =
 
 // leaveDemoted gives up a connection to a Redis that was made a replica: it keeps its connections, and the address may lead
 // to another one.
-func (fx *effects) leaveDemoted(c redisstream.Conn, refused *redisstream.RefusedError) {
-	if c != nil && refused != nil && (refused.Code == "READONLY" || refused.Code == "MASTERDOWN") {
-		fx.giveUp(c, refused)
+func (fx *effects) leaveDemoted(c redisstream.Conn, refused *redisstream.RefusedError) bool {
+	if c == nil || refused == nil || refused.Code != "READONLY" && refused.Code != "MASTERDOWN" {
+		return false
 	}
+	fx.giveUp(c, errDemoted)
+	return true
 }
 
 func (a *answer) deliver(p *Partition) {
@@ -215,13 +223,22 @@ func (p *Partition) Append(b *batch.Batch, opt AppendOptions, done func(Appended
 	p.run(&fx)
 }
 
-// removeFields drops state fields. They are only a saving: nothing depends on the answer.
-func (p *Partition) removeFields(names []string) {
+// tidy drops from Redis what is of no use any more. Nothing depends on the answers.
+func (p *Partition) tidy(fx *effects) {
 	p.mu.Lock()
 	conn, token := p.term.conn, p.term.token
 	p.mu.Unlock()
-	if conn != nil {
-		redisstream.RemoveFields(conn, p.keys, token, names, func(error) {})
+	if conn == nil {
+		return
+	}
+	if len(fx.remove) > 0 {
+		redisstream.RemoveFields(conn, p.keys, token, fx.remove)
+	}
+	if len(fx.epochs) > 0 {
+		redisstream.RemoveEpochs(conn, p.keys, fx.epochs)
+	}
+	if len(fx.sweep) > 0 {
+		redisstream.RemoveStates(conn, p.keys, fx.sweep)
 	}
 }
 
@@ -267,8 +284,11 @@ func (p *Partition) needsTerm() bool {
 
 // mayWrite tells whether an append may be sent under the current term.
 func (p *Partition) mayWrite(now time.Duration) bool {
-	return p.phase == leading && p.unknown == nil && p.term.conn.Alive() && p.nextMs(now) < p.term.expiry
+	return p.phase == leading && p.unknown == nil && p.term.conn.Alive() && p.nextMs(now) < p.term.expiry && now-p.term.at < termLasts
 }
+
+// termLasts is how long a term is written under before a fence tells Redis's time anew: clocks drift apart.
+const termLasts = time.Minute
 
 // redisNow is Redis's time, as the fence told it and the clock went on.
 func (p *Partition) redisNow(now time.Duration) uint64 {

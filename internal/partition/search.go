@@ -145,8 +145,20 @@ func (p *Partition) startAt(start int64) {
 	p.mu.Lock()
 	p.log0.logStart = max(p.log0.logStart, start)
 	fx.remove = p.times.dropBefore(start)
+	fx.epochs = p.log0.dropEpochsBefore(start)
 	p.mu.Unlock()
 	p.run(&fx)
+}
+
+// dropEpochsBefore forgets the leader epochs that end at or below the log start.
+func (s *logState) dropEpochsBefore(start int64) (gone []int32) {
+	n := 0
+	for n+1 < len(s.epochs) && s.epochs[n+1].Start <= start {
+		gone = append(gone, s.epochs[n].Epoch)
+		n++
+	}
+	s.epochs = s.epochs[n:]
+	return gone
 }
 
 // Size tells the bytes the partition uses in Redis.

@@ -161,6 +161,7 @@ func (p *Partition) lead(t *takeover) {
 	end := redisstream.EndOffset(t.got.LastSeq)
 	before, epoch := p.log0, p.term.epoch
 	p.beginTerm(t, now)
+	p.sweepStates(t.got.Replaced, now, &fx)
 	if !t.continues {
 		p.adopt(t, end)
 	}
@@ -189,6 +190,39 @@ func (p *Partition) beginTerm(t *takeover, now time.Duration) {
 		expiry: t.got.Expiry, redisNow: t.got.Now, at: now, covers: p.covers,
 	}
 	p.fenceConn = nil
+}
+
+// deadState is the state hash of a token that was replaced. A late append's HSET may bring it back.
+type deadState struct {
+	token string
+	since time.Duration
+}
+
+// sweepAfter is how long after its end a token's state is swept. An append that comes later still leaves it behind.
+const sweepAfter = time.Minute
+
+// sweepStates drops what late appends have left under tokens that were replaced some time ago.
+func (p *Partition) sweepStates(replaced string, now time.Duration, fx *effects) {
+	due := 0
+	for due < len(p.dead) && now-p.dead[due].since > sweepAfter {
+		fx.sweep = append(fx.sweep, p.dead[due].token)
+		due++
+	}
+	p.dead = append(p.dead[:0], p.dead[due:]...)
+	if replaced != "" {
+		p.dead = append(p.dead, deadState{replaced, now})
+	}
+}
+
+// deadTokens are all tokens whose state may have come back.
+func (p *Partition) deadTokens() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tokens := make([]string, 0, len(p.dead)+1)
+	for _, d := range p.dead {
+		tokens = append(tokens, d.token)
+	}
+	return append(tokens, p.term.token)
 }
 
 // adopt replaces what this process remembers by what Redis has.

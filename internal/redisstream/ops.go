@@ -187,11 +187,27 @@ func unrolled(c Conn, keys Keys, open int64, done func(error)) {
 	})
 }
 
-// RemoveFields drops fields of a token's state hash. Late, it lands in a dead key.
-func RemoveFields(c Conn, keys Keys, token string, names []string, done func(error)) {
-	ask(c, resp.AppendCommand(nil, append([]string{"HDEL", keys.State(token)}, names...)...), func(_ resp.Value, err error) {
-		done(err)
-	})
+// RemoveStates drops the state hashes of dead tokens. Nothing depends on the answer.
+func RemoveStates(c Conn, keys Keys, tokens []string) {
+	command := []string{"UNLINK"}
+	for _, t := range tokens {
+		command = append(command, keys.State(t))
+	}
+	ask(c, resp.AppendCommand(nil, command...), func(resp.Value, error) {})
+}
+
+// RemoveEpochs drops leader epochs of which no record is left. Nothing depends on the answer.
+func RemoveEpochs(c Conn, keys Keys, epochs []int32) {
+	command := []string{"HDEL", keys.Epochs}
+	for _, e := range epochs {
+		command = append(command, strconv.Itoa(int(e)))
+	}
+	ask(c, resp.AppendCommand(nil, command...), func(resp.Value, error) {})
+}
+
+// RemoveFields drops fields of a token's state hash. Late, it lands in a dead key. Nothing depends on the answer.
+func RemoveFields(c Conn, keys Keys, token string, names []string) {
+	ask(c, resp.AppendCommand(nil, append([]string{"HDEL", keys.State(token)}, names...)...), func(resp.Value, error) {})
 }
 
 // Check tells whether this Redis trims streams by id as documented: some early releases of 6.2 removed too much.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/korvet-io/korvet/internal/record"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
 )
 
 func (b *bench) roll(topicID string, open int64) bool {
@@ -386,14 +388,20 @@ func TestStateGivesProducersAndEveryTimeIndex(t *testing.T) {
 	}
 }
 
-func TestRemovedFieldsAreGone(t *testing.T) {
+func TestWhatIsRemovedIsGone(t *testing.T) {
 	b, token, _ := filled(t, 1)
 	b.Do("HSET", b.keys.State(token), "p:1", "x", "p:2", "y")
-	_, err := Await(t.Context(), func(done func(bool, error)) {
-		RemoveFields(b.conn, b.keys, token, []string{"p:1", "p:3"}, func(err error) { done(true, err) })
+	b.Do("HSET", b.keys.State("late"), "exp", "1")
+	b.Do("HSET", b.keys.Epochs, "7", "0", "8", "0")
+	RemoveFields(b.conn, b.keys, token, []string{"p:1", "p:3"})
+	RemoveStates(b.conn, b.keys, []string{"late", "never"})
+	RemoveEpochs(b.conn, b.keys, []int32{7, 9})
+	_, err := Await(t.Context(), func(done func(resp.Value, error)) { // answered after them
+		ask(b.conn, resp.AppendCommand(nil, "ECHO", "x"), done)
 	})
-	if state := b.hash(b.keys.State(token)); err != nil || state["p:1"] != "" || state["p:2"] != "y" {
-		t.Errorf("%v, state %v", err, state)
+	state, late, epochs := b.hash(b.keys.State(token)), b.hash(b.keys.State("late")), b.hash(b.keys.Epochs)
+	if err != nil || state["p:1"] != "" || state["p:2"] != "y" || len(late) != 0 || epochs["7"] != "" || epochs["8"] != "0" {
+		t.Errorf("%v, state %v, late %v, epochs %v", err, state, late, epochs)
 	}
 }
 

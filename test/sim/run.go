@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
@@ -62,6 +64,8 @@ func (w *world) step(step int) {
 		w.stranger()
 	case x < 0.95 && w.opt.Recreate:
 		w.recreate()
+	case x < 0.97 && len(w.deletions) > 0:
+		w.delete()
 	case x < 0.96 && w.opt.Refuse: // Redis's clock is set
 		w.redisMs += uint64(w.rnd.IntN(200))
 		w.redisMs -= uint64(w.rnd.IntN(150))
@@ -110,15 +114,40 @@ func (w *world) recreate() {
 	if w.chance(0.5) {
 		w.hear(b)
 	}
-	if err := b.DeletePartition(context.Background(), old); err != nil {
-		w.complain("a topic cannot be deleted: %v", err)
+	w.deletions = append(w.deletions, deletion{b, old})
+	w.delete()
+}
+
+// deletion is one that a broker has to finish, as its worker would.
+type deletion struct {
+	b   *broker
+	ref partition.Ref
+}
+
+// delete tries to finish deletions. One waits while its broker has an append under way.
+func (w *world) delete() {
+	left := w.deletions[:0]
+	for _, d := range w.deletions {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
+		err := d.b.DeletePartition(ctx, d.ref)
+		if err != nil && ctx.Err() == nil {
+			w.complain("a topic cannot be deleted: %v", err)
+		}
+		if err != nil {
+			left = append(left, d)
+		}
+		cancel()
 	}
+	w.deletions = left
 }
 
 // rest lets all that is under way come to an end.
 func (w *world) rest() {
 	w.opt.Refuse = false
 	for range 20_000 {
+		if len(w.deletions) > 0 {
+			w.delete()
+		}
 		if !w.deliver() && !w.confirm() && !w.stir() {
 			return
 		}

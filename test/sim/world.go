@@ -39,12 +39,13 @@ type world struct {
 	reads *redisstream.Shard // carries reads out at once
 	log   *slog.Logger
 
-	redisMs  uint64
-	identity redisstream.Identity
-	conns    []*conn
-	brokers  []*broker
-	lives    []partition.Ref
-	snap     *snapshot
+	redisMs   uint64
+	identity  redisstream.Identity
+	conns     []*conn
+	brokers   []*broker
+	lives     []partition.Ref
+	snap      *snapshot
+	deletions []deletion
 
 	plain      *plainClient
 	idempotent []*idempotentClient
@@ -177,10 +178,12 @@ type snapshot struct {
 	acked map[string]int64
 	seen  map[int64]string
 	life  int
+	// deletions that were not done yet: what is to be deleted is kept in Redis, too
+	deletions []deletion
 }
 
 func (w *world) takeSnapshot() {
-	s := &snapshot{dump: map[string]string{}, acked: maps.Clone(w.acked), seen: maps.Clone(w.seen), life: len(w.lives)}
+	s := &snapshot{dump: map[string]string{}, acked: maps.Clone(w.acked), seen: maps.Clone(w.seen), life: len(w.lives), deletions: slices.Clone(w.deletions)}
 	for _, k := range w.redis.do("KEYS", "*").Elems {
 		s.dump[k.Str] = w.redis.do("DUMP", k.Str).Str
 	}
@@ -198,7 +201,7 @@ func (w *world) failover() {
 	for k, v := range s.dump {
 		w.redis.do("RESTORE", k, "0", v)
 	}
-	w.acked, w.seen = s.acked, s.seen
+	w.acked, w.seen, w.deletions = s.acked, s.seen, s.deletions
 	for _, r := range w.readers {
 		r.next = min(r.next, int64(len(w.seen)))
 	}

@@ -29,11 +29,12 @@ type producePartition struct {
 	records []byte // nil when null
 	dropped bool   // the partition comes again later in the request: the last one counts
 
-	call   *produceCall
-	view   *topicView
-	count  int32
-	result partition.Appended
-	err    error
+	call     *produceCall
+	view     *topicView
+	count    int32
+	inflated int // bytes of the budget of decompressed records that are held until the outcome is known
+	result   partition.Appended
+	err      error
 }
 
 // produceCall is one Produce request. Its partitions are appended in parallel; the last one that is done replies.
@@ -165,12 +166,34 @@ func (p *produceCall) admit(part *producePartition, refusal error) (*batch.Batch
 	if !part.view.has(part.index) {
 		return nil, fmt.Errorf("partition %d of %d: %w", part.index, part.view.Partitions, partition.ErrUnknownPartition)
 	}
-	return p.api.admitRecords(part.view, part.records, p.call.version())
+	room := p.api.inflatedSize(part.records, p.call.version())
+	if err := p.api.inflated.acquire(p.call.ctx, room); err != nil {
+		return nil, err
+	}
+	b, err := p.api.admitRecords(part.view, p.own(part.records), p.call.version())
+	if err != nil {
+		p.api.inflated.release(room)
+		return nil, err
+	}
+	if room > 0 {
+		part.inflated = min(b.UncompressedLen, room)
+		p.api.inflated.shrink(room, part.inflated)
+	}
+	return b, nil
+}
+
+// own returns records as they may be kept: a small part of a large request would keep all of it in memory.
+func (p *produceCall) own(records []byte) []byte {
+	if 2*len(records) < len(p.call.req.Body) {
+		return bytes.Clone(records)
+	}
+	return records
 }
 
 // finish takes the outcome of a partition. It is the callback of Logs.Append.
 func (part *producePartition) finish(result partition.Appended, err error) {
 	p := part.call
+	p.api.inflated.release(part.inflated)
 	part.result, part.err = result, err
 	if err != nil {
 		part.result = partition.Appended{BaseOffset: -1, LogStartOffset: -1, AppendTime: -1}

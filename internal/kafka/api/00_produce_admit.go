@@ -57,6 +57,16 @@ func (a *API) admitRecords(v *topicView, raw []byte, version int16) (*batch.Batc
 	return b, nil
 }
 
+// inflatedSize is how much memory the decompressed records may take: 0 for a batch that is not compressed, as its own
+// header says.
+func (a *API) inflatedSize(raw []byte, version int16) int {
+	const attributes, codecBits = 22, 7
+	if version >= 3 && (len(raw) <= attributes || raw[attributes]&codecBits == 0) {
+		return 0
+	}
+	return min(a.settings.MaxBatchDecompressedBytes, a.settings.MaxDecompressedBytes)
+}
+
 // batchSize returns the size of a record batch by its own length field, and whether raw is exactly that.
 func batchSize(raw []byte) (size int, whole bool) {
 	if len(raw) <= 16 || raw[16] != 2 {

@@ -316,7 +316,7 @@ func TestTimestampsOutsideOfTheTopicsBoundsAreRefused(t *testing.T) {
 		{"t", stamped(now + 3_599_000), "OK", nil},
 		{"t", stamped(now, now+3_601_000), "INVALID_TIMESTAMP", []int32{1}},
 		{"strict", stamped(now-1000, now+500, -1), "OK", nil},
-		{"strict", stamped(-1, now-1001, now, now+501), "INVALID_TIMESTAMP", []int32{1, 3}},
+		{"strict", stamped(now, now-1001, -1, now+501), "INVALID_TIMESTAMP", []int32{1, 3}},
 		{"appended", stamped(now + 10*365*86_400_000), "OK", nil},
 	} {
 		p := b.produce(c.topic, 9, c.records)

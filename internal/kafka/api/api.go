@@ -38,6 +38,7 @@ type API struct {
 	routes    routes
 	effective effectiveCache
 	sessions  *fetchSessions
+	inflated  *sizeBudget // of records being produced
 	control   *sizeBudget // of decoded control requests
 	fetching  *sizeBudget // of fetches that are served
 }
@@ -57,6 +58,7 @@ func New(d Deps, s Settings) *API {
 		settings: s,
 		routes:   newRoutes(),
 		sessions: newFetchSessions(s.MaxFetchSessions, s.FetchSessionEvictAfter, d.Random),
+		inflated: newSizeBudget(s.MaxDecompressedBytes, smallInflated),
 		control:  newSizeBudget(s.MaxControlRequestBytes, smallControl),
 		fetching: newSizeBudget(maxFetchingBytes, smallFetching),
 	}

@@ -8,6 +8,8 @@ type Settings struct {
 	// MaxControlRequestBytes bounds the body of every request but Produce, which the listener's own limit bounds, and
 	// the bytes of large ones that are decoded at a time: they become structures many times their size.
 	MaxControlRequestBytes int
+	// MaxDecompressedBytes bounds the decompressed records of all batches that wait to be appended.
+	MaxDecompressedBytes int
 	// ProduceTimeout bounds the wait for an append's outcome, beside the client's own limit. 0: only the client's.
 	ProduceTimeout time.Duration
 	// MaxBatchRecords and MaxBatchDecompressedBytes bound one batch; above, it is refused with MESSAGE_TOO_LARGE.
@@ -30,6 +32,7 @@ type Settings struct {
 func DefaultSettings() Settings {
 	return Settings{
 		MaxControlRequestBytes:    8 << 20,
+		MaxDecompressedBytes:      256 << 20,
 		ProduceTimeout:            5 * time.Second,
 		MaxBatchRecords:           20_000,
 		MaxBatchDecompressedBytes: 16 << 20,

@@ -6,11 +6,12 @@ import (
 	"sync"
 )
 
-// smallControl and smallFetching are the sizes, in bytes, up to which control requests and fetches are served without
-// asking for room: what they take is small enough.
+// smallControl, smallFetching and smallInflated are the sizes, in bytes, up to which control requests, fetches and
+// decompressed batches are served without asking for room: what they take is small enough.
 const (
 	smallControl  = 64 << 10
 	smallFetching = 512 << 10
+	smallInflated = 4 << 10
 )
 
 // sizeBudget bounds the bytes that large requests of all connections take together; the others wait their turn. kmsg
@@ -49,9 +50,26 @@ func (b *sizeBudget) acquire(ctx context.Context, n int) error {
 	return nil
 }
 
+// shrink gives back what is more than n bytes of what was acquired.
+func (b *sizeBudget) shrink(acquired, n int) {
+	b.give(b.counted(acquired) - b.counted(n))
+}
+
+// counted is what n bytes count for.
+func (b *sizeBudget) counted(n int) int {
+	if n <= b.small {
+		return 0
+	}
+	return n
+}
+
 // release gives n bytes back.
 func (b *sizeBudget) release(n int) {
-	if n <= b.small {
+	b.give(b.counted(n))
+}
+
+func (b *sizeBudget) give(n int) {
+	if n == 0 {
 		return
 	}
 	b.mu.Lock()

@@ -72,6 +72,8 @@ type env struct {
 	observer Observer
 	log      *slog.Logger
 	budget   *budget
+	// aheadSlots bounds what is read in advance.
+	aheadSlots chan struct{}
 
 	now       func() time.Duration // monotonic
 	redisTime uint64               // 0: Redis's own

@@ -74,6 +74,7 @@ type Partition struct {
 	confirm     confirmation
 
 	tail      tail
+	ahead     ahead
 	watchers  watchers
 	positions positions
 	readFrom  redisstream.Identity // what tail and positions belong to
@@ -350,7 +351,7 @@ func (p *Partition) Tick() (busy bool) {
 		p.needsTerm() || p.unconfirmed()
 	p.mu.Unlock()
 	p.run(&fx)
-	return busy
+	return p.dropAhead(now-aheadKept) || busy
 }
 
 // expireGroup answers the producers of a group in flight whose time ran out. The group itself is settled later.
@@ -394,6 +395,7 @@ func (p *Partition) close(err error, fx *effects) {
 	p.confirm.fail(err, fx)
 	p.log0.known = false
 	p.env.budget.reset(&p.tail)
+	p.dropAhead(p.env.now())
 	fx.wakeAll = true
 }
 

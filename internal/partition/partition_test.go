@@ -53,7 +53,10 @@ func newBroker(t testing.TB, s *redistest.Server, owner string, change func(*par
 
 // newBrokerOn is newBroker with connections of the test's.
 func newBrokerOn(t testing.TB, shard *redisstream.Shard, owner string, change func(*partition.Settings), d partition.Dependencies) *fixture {
-	d.Log, d.Shard = slog.New(slog.DiscardHandler), shard
+	d.Log = slog.New(slog.DiscardHandler)
+	if d.Shard == nil {
+		d.Shard = shard
+	}
 	if d.Observer == nil {
 		d.Observer = silent{}
 	}

@@ -45,6 +45,7 @@ func (p *Partition) belongTo(id redisstream.Identity) {
 	p.readFrom = id
 	p.env.budget.reset(&p.tail)
 	p.positions.forget()
+	p.dropAhead(p.env.now())
 }
 
 // look asks Redis for the log's ends.
@@ -133,11 +134,24 @@ func (p *Partition) Read(ctx context.Context, req ReadRequest, dst []byte) (Read
 	}
 	if !hit {
 		tier = "local"
-		out, err = p.readLocal(ctx, s, req, dst)
+		out, err = p.catchUp(ctx, s, req, dst)
 	}
 	res.Batches = out
 	p.env.observer.ReadDone(tier, len(out)-len(dst), p.env.now()-began, err)
 	return res, err
+}
+
+// catchUp reads what is in Redis only, and goes on reading for the consumer's next request.
+func (p *Partition) catchUp(ctx context.Context, s logState, req ReadRequest, dst []byte) ([]byte, error) {
+	out, spare, hit := p.readChunk(ctx, req, dst)
+	if !hit {
+		var err error
+		if out, err = p.readLocal(ctx, s, req, dst); err != nil {
+			return out, err
+		}
+	}
+	p.readOn(s, req, out[len(dst):], spare)
+	return out, nil
 }
 
 // readers are reused: their builders and the closures over them are all that a read needs.
@@ -148,7 +162,7 @@ func (p *Partition) readLocal(ctx context.Context, s logState, req ReadRequest, 
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
 	r.begin(s.epochs, req, dst)
-	err := p.scan(ctx, s, req.Offset, s.high, p.pageSize(req.MaxBytes), r)
+	err := p.scan(ctx, s, req.Offset, s.high, r)
 	out := r.finish()
 	if gone := p.over(); gone != nil { // what was read may be of the topic's next life
 		return dst, gone
@@ -177,11 +191,11 @@ func (p *Partition) pageSize(want int) int {
 // scan walks the entries with offsets in [offset, end), in order, until the sink has enough. A stranger's entry, whose
 // offset does not rise, is skipped. An entry after the one that is due, or none, means that a segment was rolled or dropped
 // since the registry was read, or a hole: the registry is read again before it is believed to be one.
-func (p *Partition) scan(ctx context.Context, s logState, offset, end int64, pageBytes int, sink entrySink) error {
+func (p *Partition) scan(ctx context.Context, s logState, offset, end int64, sink entrySink) error {
 	f := filter{next: offset, end: end, sink: sink}
 	view := s.view
 	for f.next < end && !f.full {
-		page, err := p.scanPage(ctx, view, &f, pageBytes)
+		page, err := p.scanPage(ctx, view, &f, p.pageSize(sink.room()))
 		if err != nil {
 			return err
 		}

@@ -9,9 +9,12 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
-// entrySink takes the log's entries in offset order and reports whether it took one and wants more.
+// entrySink takes the log's entries in offset order.
 type entrySink interface {
+	// take reports whether it took the entry and wants more.
 	take(e *redisstream.Entry) bool
+	// room is how many more bytes it would take.
+	room() int
 }
 
 // filter passes on the entries that belong to the log.
@@ -90,6 +93,8 @@ func (r *reader) take(e *redisstream.Entry) bool {
 	r.open = true
 	return r.builder.Put(&e.Record)
 }
+
+func (r *reader) room() int { return max(0, r.limit-r.size()) }
 
 // size is what this read has so far.
 func (r *reader) size() int {

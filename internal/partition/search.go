@@ -24,6 +24,9 @@ func (t *timeSearch) take(e *redisstream.Entry) bool {
 	return false
 }
 
+// room is without bound: a search reads pages of the largest size.
+func (t *timeSearch) room() int { return math.MaxInt }
+
 // maxSearch finds the largest timestamp.
 type maxSearch struct{ ms int64 }
 
@@ -31,6 +34,8 @@ func (m *maxSearch) take(e *redisstream.Entry) bool {
 	m.ms = max(m.ms, e.Record.Timestamp)
 	return true
 }
+
+func (m *maxSearch) room() int { return math.MaxInt }
 
 // nothing is the answer of a search that found none.
 var nothing = TimeOffset{Offset: -1, Timestamp: -1, LeaderEpoch: -1}
@@ -51,7 +56,7 @@ func (p *Partition) OffsetForTime(ctx context.Context, ms int64) (TimeOffset, er
 			end = s.high
 		}
 		search := timeSearch{ms: ms}
-		if err := p.scan(ctx, s, first, end, p.env.ReadReplyBytes, &search); err != nil {
+		if err := p.scan(ctx, s, first, end, &search); err != nil {
 			return nothing, err
 		}
 		if err := p.over(); err != nil {
@@ -102,7 +107,7 @@ func (p *Partition) MaxTimestamp(ctx context.Context) (TimeOffset, error) {
 
 func (p *Partition) readMax(ctx context.Context, s logState, from int64) (int64, error) {
 	search := maxSearch{ms: math.MinInt64}
-	err := p.scan(ctx, s, from, s.high, p.env.ReadReplyBytes, &search)
+	err := p.scan(ctx, s, from, s.high, &search)
 	return search.ms, err
 }
 

@@ -108,6 +108,13 @@ func (t *tail) read(dst []byte, req ReadRequest, high int64) (out []byte, hit bo
 	return dst, true
 }
 
+// holds tells whether the tail has the record at an offset.
+func (t *tail) holds(offset int64) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.head < len(t.batches) && t.batches[t.head].base <= offset && offset <= t.batches[len(t.batches)-1].last
+}
+
 // takes tells whether the reader can read a batch as it is.
 func (r *ReadRequest) takes(c *cached) bool { return !r.NoZstd || c.codec != batch.Zstd }
 

@@ -1,0 +1,120 @@
+package partition
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/batch"
+)
+
+// A consumer that catches up asks for the next records as soon as it has these: they are read from Redis while it takes
+// what it got. Each partition of a broker may hold one such answer for each consumer, all together at most aheadSlots.
+const (
+	aheadSlots = 16
+	aheadKept  = 5 * time.Second // an answer that nobody asked for is dropped
+)
+
+// ahead are answers read in advance.
+type ahead struct {
+	mu     sync.Mutex
+	chunks []*chunk
+}
+
+// chunk is what a consumer will ask for next.
+type chunk struct {
+	req   ReadRequest
+	since time.Duration
+	ready chan struct{} // closed when what follows is there
+	raw   []byte
+	err   error
+}
+
+// take hands over the chunk that answers a request, if there is one. It may not be ready yet.
+func (a *ahead) take(req ReadRequest) *chunk {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, c := range a.chunks {
+		if c.req.Offset == req.Offset && c.req.Codec == req.Codec && c.req.Level == req.Level && c.req.NoZstd == req.NoZstd {
+			a.chunks = slices.Delete(a.chunks, i, i+1)
+			return c
+		}
+	}
+	return nil
+}
+
+// drop forgets the chunks that are older than since and tells how many.
+func (a *ahead) drop(since time.Duration) (gone int, left bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := len(a.chunks)
+	a.chunks = slices.DeleteFunc(a.chunks, func(c *chunk) bool { return c.since <= since })
+	return before - len(a.chunks), len(a.chunks) > 0
+}
+
+// dropAhead forgets chunks read before a time and gives their slots back.
+func (p *Partition) dropAhead(before time.Duration) (left bool) {
+	gone, left := p.ahead.drop(before)
+	for range gone {
+		<-p.env.aheadSlots
+	}
+	return left
+}
+
+// readChunk answers a request from what was read in advance, if that is there and fits. spare is a buffer for the next one.
+func (p *Partition) readChunk(ctx context.Context, req ReadRequest, dst []byte) (out, spare []byte, hit bool) {
+	c := p.ahead.take(req)
+	if c == nil {
+		return dst, nil, false
+	}
+	defer func() { <-p.env.aheadSlots }()
+	select {
+	case <-c.ready:
+	case <-ctx.Done():
+		return dst, nil, false
+	}
+	if c.err != nil || len(c.raw) == 0 || len(c.raw) > req.MaxBytes || p.over() != nil {
+		return dst, nil, false
+	}
+	if len(dst) == 0 {
+		return c.raw, dst, true
+	}
+	return append(dst, c.raw...), c.raw, true
+}
+
+// readOn reads what the consumer will ask for next, if it is not in the tail cache and there is room.
+func (p *Partition) readOn(s logState, req ReadRequest, got, spare []byte) {
+	next := nextOffset(got)
+	if next < 0 || next >= s.high || len(got) < req.MaxBytes/2 || s.led && p.tail.holds(next) {
+		return
+	}
+	select {
+	case p.env.aheadSlots <- struct{}{}:
+	default:
+		return
+	}
+	req.Offset = next
+	c := &chunk{req: req, since: p.env.now(), ready: make(chan struct{})}
+	p.ahead.mu.Lock()
+	p.ahead.chunks = append(p.ahead.chunks, c)
+	p.ahead.mu.Unlock()
+	p.env.busy(p)
+	go func() {
+		defer close(c.ready)
+		c.raw, c.err = p.readLocal(context.Background(), s, req, spare[:0])
+	}()
+}
+
+// nextOffset is the offset after the last of some batches, or -1.
+func nextOffset(batches []byte) int64 {
+	next := int64(-1)
+	for len(batches) > 0 {
+		h, ok := batch.Peek(batches)
+		if !ok {
+			return -1
+		}
+		next, batches = h.LastOffset+1, batches[h.Size:]
+	}
+	return next
+}

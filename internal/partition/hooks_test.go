@@ -2,14 +2,12 @@ package partition_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"sync"
 	"testing"
 
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
-	"github.com/korvet-io/korvet/internal/redisstream/resp"
 	"github.com/korvet-io/korvet/internal/redistest"
 )
 
@@ -68,39 +66,6 @@ func (n *newest) get() redisstream.Conn {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.conn
-}
-
-// tappedConn shows a test the pieces of a request as they are written, and what becomes of its answer.
-type tappedConn struct {
-	redisstream.Conn
-	write func(w io.Writer, piece []byte) (int, error)
-	reply func(redisstream.Reply) redisstream.Reply
-}
-
-func (c *tappedConn) Send(write func(io.Writer) error, r redisstream.Reply) {
-	c.Conn.Send(func(w io.Writer) error {
-		return write(writerFunc(func(p []byte) (int, error) { return c.write(w, p) }))
-	}, c.reply(r))
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-// tappedReply tells when an answer begins and when it is lost.
-type tappedReply struct {
-	redisstream.Reply
-	begins, lost func()
-}
-
-func (r tappedReply) Read(in *resp.Reader) error {
-	r.begins()
-	return r.Reply.Read(in)
-}
-
-func (r tappedReply) Lost(err error) {
-	r.lost()
-	r.Reply.Lost(err)
 }
 
 // hiddenConn is a connection to a provider that hides Redis's identity.

@@ -1,12 +1,8 @@
 package partition_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -67,36 +63,6 @@ func TestLostConnectionsCauseIsNoRefusal(t *testing.T) {
 	if got := f.readAll(ref, 0, 1000); !same(got, dense(0, "a", "b")) {
 		t.Errorf("the log is %v", got)
 	}
-}
-
-// A group whose connection is lost is sent again: not before its first writing has ended, as both walk the same batches.
-func TestGroupIsNotGivenUpWhileItIsBeingWritten(t *testing.T) {
-	s := redistest.Start(t)
-	var armed, writing, overlapped atomic.Bool
-	var answering sync.WaitGroup
-	answering.Add(1)
-	lost := make(chan struct{})
-	h := &hookedShard{wrap: func(c redisstream.Conn) redisstream.Conn {
-		tap := &tappedConn{Conn: c, reply: func(r redisstream.Reply) redisstream.Reply { return r }}
-		tap.write = func(w io.Writer, p []byte) (int, error) {
-			if !bytes.HasPrefix(p, []byte("*1\r\n$5\r\nMULTI")) || !armed.Swap(false) {
-				return w.Write(p)
-			}
-			writing.Store(true)
-			defer writing.Store(false)
-			n, err := w.Write(p)
-			answering.Wait()
-			go c.Close(errors.New("reset by peer"))
-			<-lost // until the reading side has noticed
-			return n, err
-		}
-		return tap
-	}}
-	_ = fmt.Sprint
-	_ = strings.Repeat
-	_ = overlapped
-	_ = h
-	_ = s
 }
 
 // clock is time as a test lets it pass, with tokens that it can tell apart.

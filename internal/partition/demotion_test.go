@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/batch"
 	"github.com/korvet-io/korvet/internal/partition"
@@ -71,7 +72,9 @@ func TestADemotedMasterIsLeft(t *testing.T) {
 		}
 		given := options(t, old)
 		o.WriteConnections, o.ReadConnections, o.DialTimeout, o.Breaker = 1, 1, given.DialTimeout, true
-		f := newBrokerOn(t, redisstream.Open(o, slog.New(slog.DiscardHandler)), "1/a", nil, partition.Dependencies{})
+		f := newBrokerOn(t, redisstream.Open(o, slog.New(slog.DiscardHandler)), "1/a", func(s *partition.Settings) {
+			s.Lease = time.Hour // else its end brings a fence, which leaves the old master, too
+		}, partition.Dependencies{})
 		ref := newRef("t")
 		f.mustAppend(ref, "a")
 		redistest.Eventually(t, "the replica to have the record", func() bool {

@@ -71,7 +71,7 @@ func TestReplicasThatAreBehindOnceDoNotFailAProducerThatHasTime(t *testing.T) {
 	redistest.Eventually(t, "the replicas to be asked again", func() bool { return g.waiting() == 1 })
 	select {
 	case o := <-acked:
-		t.Errorf("answered before the replicas had it: %+v", o)
+		t.Fatalf("answered before the replicas had it: %+v", o)
 	default:
 	}
 	g.open(ok)

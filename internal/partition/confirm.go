@@ -33,7 +33,7 @@ func (p *Partition) replicas() int {
 
 // acknowledge answers a producer whose batch ends at offset end, now or when the high watermark has passed it.
 func (p *Partition) acknowledge(w *pending, got Appended, end int64, fx *effects) {
-	if w.opt.AllReplicas && end > p.log0.high {
+	if w.opt.AllReplicas && end > p.ends.high {
 		p.confirm.waiting = append(p.confirm.waiting, awaiting{w, got, end})
 		return
 	}
@@ -41,7 +41,7 @@ func (p *Partition) acknowledge(w *pending, got Appended, end int64, fx *effects
 }
 
 // unconfirmed tells whether records wait for the replicas. The lock is held.
-func (p *Partition) unconfirmed() bool { return p.phase == leading && p.log0.high < p.log0.leo }
+func (p *Partition) unconfirmed() bool { return p.phase == leading && p.ends.high < p.ends.leo }
 
 // wantsConfirm tells whether the replicas have to be asked now. The lock is held.
 func (p *Partition) wantsConfirm() bool {
@@ -56,7 +56,7 @@ func (p *Partition) startConfirm() {
 		return
 	}
 	p.confirm.running = true
-	end, token, identity, n := p.log0.leo, p.term.token, p.term.identity, p.replicas()
+	end, token, identity, n := p.ends.leo, p.term.token, p.term.identity, p.replicas()
 	p.mu.Unlock()
 	p.env.replicas.Confirm(identity, n, func(err error) { p.confirmed(end, token, err) })
 }
@@ -74,8 +74,8 @@ func (p *Partition) confirmed(end int64, token string, err error) {
 			p.confirm.fail(fmt.Errorf("%w: %w", ErrNotEnoughReplicasAfter, err), &fx)
 		} // else they may still make it within the producers' time
 	default:
-		p.log0.high = max(p.log0.high, end)
-		p.confirm.pass(p.log0.high, &fx)
+		p.ends.high = max(p.ends.high, end)
+		p.confirm.pass(p.ends.high, &fx)
 		fx.wake = true
 	}
 	fx.confirm = p.wantsConfirm()

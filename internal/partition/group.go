@@ -49,12 +49,12 @@ func (p *Partition) buildGroup(now time.Duration, fx *effects) (built *group, do
 	ms := p.nextMs(now)
 	p.expireProducers(int64(ms), fx)
 	g.append = redisstream.Append{
-		Token: p.term.token, Ms: ms, Base: p.log0.leo,
+		Token: p.term.token, Ms: ms, Base: p.ends.leo,
 		Expiry: max(p.term.expiry, p.redisNow(now)+uint64(p.env.Lease/time.Millisecond)),
 	}
-	next, bytes, taken := p.log0.leo, 0, 0
+	next, bytes, taken := p.ends.leo, 0, 0
 	for _, w := range p.queue {
-		count := int(next-p.log0.leo) + int(w.batch.Count)
+		count := int(next-p.ends.leo) + int(w.batch.Count)
 		if len(g.items) > 0 && (count > p.env.MaxGroupRecords || bytes+w.batch.UncompressedLen > p.env.MaxGroupBytes) {
 			break
 		}
@@ -154,7 +154,7 @@ func (p *Partition) repeat(g *group, w *pending, of sent, fx *effects) {
 			return
 		}
 	}
-	got := Appended{BaseOffset: of.base, LogStartOffset: p.log0.logStart, AppendTime: -1, Duplicate: true}
+	got := Appended{BaseOffset: of.base, LogStartOffset: p.ends.logStart, AppendTime: -1, Duplicate: true}
 	p.acknowledge(w, got, of.base+int64(of.count), fx)
 }
 
@@ -168,7 +168,7 @@ func (p *Partition) describe(g *group) {
 	}
 	g.append.Fields = g.times.fields(len(p.times.entries))
 	if p.replicas() > 0 {
-		g.append.Fields = append(g.append.Fields, field{Name: highField, Value: strconv.FormatInt(p.log0.high, 10)})
+		g.append.Fields = append(g.append.Fields, field{Name: highField, Value: strconv.FormatInt(p.ends.high, 10)})
 	}
 	for id, state := range g.producers {
 		g.append.Fields = append(g.append.Fields, field{Name: producerField(id), Value: state.encode()})
@@ -212,12 +212,12 @@ func (p *Partition) appended(g *group, err error) {
 func (p *Partition) commit(g *group, fx *effects) {
 	p.belongTo(p.term.identity)
 	p.term.lastMs = max(p.term.lastMs, g.append.Ms)
-	p.log0.leo = g.end()
+	p.ends.leo = g.end()
 	p.producers.commit(g.producers)
 	p.times = g.times
 	if p.replicas() == 0 {
-		p.log0.high = p.log0.leo
-		p.confirm.pass(p.log0.high, fx)
+		p.ends.high = p.ends.leo
+		p.confirm.pass(p.ends.high, fx)
 		fx.wake = true
 	}
 	fx.confirm = fx.confirm || p.wantsConfirm()
@@ -245,7 +245,7 @@ func (p *Partition) acknowledgeGroup(g *group, fx *effects) {
 }
 
 func (p *Partition) acknowledgeItem(it *item, ms int64, fx *effects) {
-	got := Appended{BaseOffset: it.base, LogStartOffset: p.log0.logStart, AppendTime: -1}
+	got := Appended{BaseOffset: it.base, LogStartOffset: p.ends.logStart, AppendTime: -1}
 	if it.first.opt.LogAppendTime {
 		got.AppendTime = ms
 	}

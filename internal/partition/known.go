@@ -20,7 +20,7 @@ func (m *Manager) Known(f func(Ref, Bounds)) {
 	})
 	for _, p := range all {
 		p.mu.Lock()
-		known, bounds := p.log0.known, p.log0.bounds(p.term.epoch)
+		known, bounds := p.ends.known, p.ends.bounds(p.term.epoch)
 		p.mu.Unlock()
 		if known {
 			f(p.ref, bounds)

@@ -65,7 +65,7 @@ type Partition struct {
 	appender  *redisstream.Appender
 	producers producers
 	times     times
-	log0      logState
+	ends      logEnds
 	dead      []deadState // of this process's earlier terms, oldest first
 	expiredMs int64       // when idle producers were forgotten last
 	held      error       // another broker leads until retryAt
@@ -81,8 +81,8 @@ type Partition struct {
 	swept     atomic.Bool          // on the manager's list of partitions to which time matters
 }
 
-// logState are the ends of the log and what lies between, as known to a partition that leads.
-type logState struct {
+// logEnds are the ends of the log and what lies between, as known to a partition that leads.
+type logEnds struct {
 	known    bool // the fields hold: loaded by a fence under the current identity
 	led      bool // this broker leads: the tail cache is part of this log
 	logStart int64
@@ -393,7 +393,7 @@ func (p *Partition) close(err error, fx *effects) {
 		p.unknown = nil
 	}
 	p.confirm.fail(err, fx)
-	p.log0.known = false
+	p.ends.known = false
 	p.env.budget.reset(&p.tail)
 	p.dropAhead(p.env.now())
 	fx.wakeAll = true

@@ -10,17 +10,17 @@ import (
 )
 
 // state is what is known of the log now: from memory where this broker leads, else from Redis.
-func (p *Partition) state(ctx context.Context) (logState, int32, error) {
+func (p *Partition) state(ctx context.Context) (logEnds, int32, error) {
 	var fx effects
 	p.mu.Lock()
 	if p.phase == gone {
 		err := p.reason
 		p.mu.Unlock()
-		return logState{}, 0, err
+		return logEnds{}, 0, err
 	}
 	p.belongTo(p.env.shard.Identity())
-	if p.current() && (p.log0.high == p.log0.leo || p.replicas() > 0) {
-		s, epoch := p.log0, p.term.epoch
+	if p.current() && (p.ends.high == p.ends.leo || p.replicas() > 0) {
+		s, epoch := p.ends, p.term.epoch
 		s.led = true
 		p.mu.Unlock()
 		return s, epoch, nil
@@ -31,7 +31,7 @@ func (p *Partition) state(ctx context.Context) (logState, int32, error) {
 	p.run(&fx)
 	p.env.busy(p)
 	if unconfirmed {
-		return logState{}, 0, fmt.Errorf("%w: what the replicas have is not known yet", ErrNotLeader)
+		return logEnds{}, 0, fmt.Errorf("%w: what the replicas have is not known yet", ErrNotLeader)
 	}
 	return p.look(ctx)
 }
@@ -49,30 +49,30 @@ func (p *Partition) belongTo(id redisstream.Identity) {
 }
 
 // look asks Redis for the log's ends.
-func (p *Partition) look(ctx context.Context) (logState, int32, error) {
+func (p *Partition) look(ctx context.Context) (logEnds, int32, error) {
 	v, err := p.env.shard.Look(ctx, p.keys)
 	if err != nil {
-		return logState{}, 0, readError(err)
+		return logEnds{}, 0, readError(err)
 	}
 	if v.TopicID > p.topicID {
-		return logState{}, 0, fmt.Errorf("%w: a later life of the topic is there", ErrUnknownPartition)
+		return logEnds{}, 0, fmt.Errorf("%w: a later life of the topic is there", ErrUnknownPartition)
 	}
 	if v.TopicID != "" && v.TopicID < p.topicID { // an earlier life is being deleted: this one is empty
-		return logState{known: true, view: &redisstream.View{}}, 0, nil
+		return logEnds{known: true, view: &redisstream.View{}}, 0, nil
 	}
 	end := redisstream.EndOffset(v.LastSeq)
-	return logState{known: true, logStart: min(v.LogStart, end), leo: end, high: end, epochs: v.Epochs, view: &v}, v.Epoch, nil
+	return logEnds{known: true, logStart: min(v.LogStart, end), leo: end, high: end, epochs: v.Epochs, view: &v}, v.Epoch, nil
 }
 
 // recheck asks Redis where the log ends when what is remembered seems to end too early.
-func (p *Partition) recheck(ctx context.Context, s logState, epoch int32) (logState, int32, error) {
+func (p *Partition) recheck(ctx context.Context, s logEnds, epoch int32) (logEnds, int32, error) {
 	fresh, freshEpoch, err := p.look(ctx)
 	if err != nil || fresh.leo <= s.leo {
 		return s, epoch, err
 	}
 	p.mu.Lock()
-	if p.phase == leading && p.flight == nil && p.log0.leo == s.leo { // not this broker's doing
-		p.phase, p.log0.known = resting, false
+	if p.phase == leading && p.flight == nil && p.ends.leo == s.leo { // not this broker's doing
+		p.phase, p.ends.known = resting, false
 	}
 	p.mu.Unlock()
 	if p.replicas() > 0 {
@@ -88,7 +88,7 @@ func readError(err error) error {
 	return fmt.Errorf("%w: %w", ErrNotLeader, err)
 }
 
-func (s *logState) bounds(epoch int32) Bounds {
+func (s *logEnds) bounds(epoch int32) Bounds {
 	return Bounds{LogStart: s.logStart, HighWatermark: s.high, LogEnd: s.leo, LeaderEpoch: epoch}
 }
 
@@ -102,7 +102,7 @@ func (p *Partition) Bounds(ctx context.Context) (Bounds, error) {
 func (p *Partition) LeaderEpoch() int32 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.log0.known {
+	if !p.ends.known {
 		return -1
 	}
 	return p.term.epoch
@@ -142,7 +142,7 @@ func (p *Partition) Read(ctx context.Context, req ReadRequest, dst []byte) (Read
 }
 
 // catchUp reads what is in Redis only, and goes on reading for the consumer's next request.
-func (p *Partition) catchUp(ctx context.Context, s logState, req ReadRequest, dst []byte) ([]byte, error) {
+func (p *Partition) catchUp(ctx context.Context, s logEnds, req ReadRequest, dst []byte) ([]byte, error) {
 	out, spare, hit := p.readChunk(ctx, req, dst)
 	if !hit {
 		var err error
@@ -158,7 +158,7 @@ func (p *Partition) catchUp(ctx context.Context, s logState, req ReadRequest, ds
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
 // readLocal rebuilds batches from Redis's entries.
-func (p *Partition) readLocal(ctx context.Context, s logState, req ReadRequest, dst []byte) ([]byte, error) {
+func (p *Partition) readLocal(ctx context.Context, s logEnds, req ReadRequest, dst []byte) ([]byte, error) {
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
 	r.begin(s.epochs, req, dst)
@@ -191,7 +191,7 @@ func (p *Partition) pageSize(want int) int {
 // scan walks the entries with offsets in [offset, end), in order, until the sink has enough. A stranger's entry, whose
 // offset does not rise, is skipped. An entry after the one that is due, or none, means that a segment was rolled or dropped
 // since the registry was read, or a hole: the registry is read again before it is believed to be one.
-func (p *Partition) scan(ctx context.Context, s logState, offset, end int64, sink entrySink) error {
+func (p *Partition) scan(ctx context.Context, s logEnds, offset, end int64, sink entrySink) error {
 	f := filter{next: offset, end: end, sink: sink}
 	view := s.view
 	for f.next < end && !f.full {
@@ -249,7 +249,7 @@ func (p *Partition) reload(ctx context.Context) (*redisstream.View, error) {
 		return nil, readError(err)
 	}
 	p.mu.Lock()
-	p.log0.view = &v
+	p.ends.view = &v
 	p.mu.Unlock()
 	return &v, nil
 }

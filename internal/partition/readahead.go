@@ -84,7 +84,7 @@ func (p *Partition) readChunk(ctx context.Context, req ReadRequest, dst []byte) 
 }
 
 // readOn reads what the consumer will ask for next, if it is not in the tail cache and there is room.
-func (p *Partition) readOn(s logState, req ReadRequest, got, spare []byte) {
+func (p *Partition) readOn(s logEnds, req ReadRequest, got, spare []byte) {
 	next := nextOffset(got)
 	if next < 0 || next >= s.high || len(got) < req.MaxBytes/2 || s.led && p.tail.holds(next) {
 		return

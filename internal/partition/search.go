@@ -105,7 +105,7 @@ func (p *Partition) MaxTimestamp(ctx context.Context) (TimeOffset, error) {
 	return found, err
 }
 
-func (p *Partition) readMax(ctx context.Context, s logState, from int64) (int64, error) {
+func (p *Partition) readMax(ctx context.Context, s logEnds, from int64) (int64, error) {
 	search := maxSearch{ms: math.MinInt64}
 	err := p.scan(ctx, s, from, s.high, &search)
 	return search.ms, err
@@ -148,15 +148,15 @@ func (p *Partition) DeleteBefore(ctx context.Context, offset int64) (int64, erro
 func (p *Partition) startAt(start int64) {
 	var fx effects
 	p.mu.Lock()
-	p.log0.logStart = max(p.log0.logStart, start)
+	p.ends.logStart = max(p.ends.logStart, start)
 	fx.remove = p.times.dropBefore(start)
-	fx.epochs = p.log0.dropEpochsBefore(start)
+	fx.epochs = p.ends.dropEpochsBefore(start)
 	p.mu.Unlock()
 	p.run(&fx)
 }
 
 // dropEpochsBefore forgets the leader epochs that end at or below the log start.
-func (s *logState) dropEpochsBefore(start int64) (gone []int32) {
+func (s *logEnds) dropEpochsBefore(start int64) (gone []int32) {
 	n := 0
 	for n+1 < len(s.epochs) && s.epochs[n+1].Start <= start {
 		gone = append(gone, s.epochs[n].Epoch)

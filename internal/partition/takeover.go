@@ -71,7 +71,7 @@ func (p *Partition) fenced(c redisstream.Conn, q redisstream.FenceRequest, f red
 	t := &takeover{conn: c, fence: q, got: f}
 	p.mu.Lock()
 	t.mine = p.term.identity == c.Identity() && f.WasMine && f.Replaced == p.term.token
-	t.continues = t.mine && p.log0.known && !f.Alarm
+	t.continues = t.mine && p.ends.known && !f.Alarm
 	if u := p.unknown; u != nil && (u.fate == undecided || p.term.identity != c.Identity()) {
 		u.fate = fateAfter(t, f)
 	}
@@ -159,7 +159,7 @@ func (p *Partition) lead(t *takeover) {
 		return
 	}
 	end := redisstream.EndOffset(t.got.LastSeq)
-	before, epoch := p.log0, p.term.epoch
+	before, epoch := p.ends, p.term.epoch
 	p.beginTerm(t, now)
 	p.sweepStates(t.got.Replaced, now, &fx)
 	if !t.continues {
@@ -170,7 +170,7 @@ func (p *Partition) lead(t *takeover) {
 	}
 	p.settle(t, &fx)
 	p.takeEnd(t, before, end, &fx)
-	p.confirm.pass(p.log0.high, &fx)
+	p.confirm.pass(p.ends.high, &fx)
 	p.phase, p.wanted, p.retryAt = leading, false, 0
 	fx.confirm = p.wantsConfirm()
 	fx.wake, fx.wakeAll = true, before.known && epoch != p.term.epoch
@@ -236,9 +236,9 @@ func (p *Partition) adopt(t *takeover, end int64) {
 	}
 	p.times.load(t.intervals, t.tail, end)
 	view := t.view
-	p.log0.epochs = view.Epochs
-	p.log0.logStart = min(max(view.LogStart, 0), end)
-	p.log0.view = &view
+	p.ends.epochs = view.Epochs
+	p.ends.logStart = min(max(view.LogStart, 0), end)
+	p.ends.view = &view
 	p.env.budget.reset(&p.tail)
 	p.positions.forget()
 }
@@ -261,19 +261,19 @@ func (p *Partition) settle(t *takeover, fx *effects) {
 }
 
 // takeEnd takes the end of the log as the fence found it.
-func (p *Partition) takeEnd(t *takeover, before logState, end int64, fx *effects) {
+func (p *Partition) takeEnd(t *takeover, before logEnds, end int64, fx *effects) {
 	if end < before.leo {
 		fx.truncate = before.leo - end
 		p.log.Error("redis lost acknowledged records: the log ends earlier than before", "end", end, "before", before.leo)
 	}
-	if p.log0.leo != end || !before.known {
+	if p.ends.leo != end || !before.known {
 		p.env.budget.reset(&p.tail)
 	}
-	p.log0.known, p.log0.leo = true, end
+	p.ends.known, p.ends.leo = true, end
 	if p.replicas() == 0 {
-		p.log0.high = end
+		p.ends.high = end
 	} else {
-		p.log0.high = max(min(max(before.high, t.high), end), p.log0.logStart)
+		p.ends.high = max(min(max(before.high, t.high), end), p.ends.logStart)
 	}
 }
 
@@ -292,7 +292,7 @@ func (p *Partition) fenceFailed(err error) {
 	}
 	conn := p.fenceConn
 	p.phase, p.fenceConn = resting, nil
-	p.log0.known = false
+	p.ends.known = false
 	held, isHeld := errors.AsType[*redisstream.HeldError](err)
 	refused, isRefused := errors.AsType[*redisstream.RefusedError](err)
 	result := "failed"

@@ -58,7 +58,7 @@ func (p *Partition) Watch(offset int64, wake func()) (cancel func()) {
 	one := p.watchers.add(offset, wake)
 	var fx effects
 	p.mu.Lock()
-	known, high, over := p.log0.known, p.log0.high, p.phase == gone
+	known, high, over := p.ends.known, p.ends.high, p.phase == gone
 	p.want(&fx)
 	p.mu.Unlock()
 	p.run(&fx)
@@ -80,7 +80,7 @@ func (p *Partition) want(fx *effects) {
 	}
 	if p.phase == leading { // Redis is another one: nothing remembered holds
 		p.phase = resting
-		p.log0.known = false
+		p.ends.known = false
 	}
 	p.wanted = true
 	p.advance(p.env.now(), fx)
@@ -88,7 +88,7 @@ func (p *Partition) want(fx *effects) {
 
 // current tells whether what is remembered of the log holds. The lock is held.
 func (p *Partition) current() bool {
-	if !p.log0.known || p.phase != leading {
+	if !p.ends.known || p.phase != leading {
 		return false
 	}
 	if p.term.identity.Hidden() { // each connection has its own
@@ -101,8 +101,8 @@ func (p *Partition) current() bool {
 func (p *Partition) highWatermark() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.log0.known || p.phase == gone {
+	if !p.ends.known || p.phase == gone {
 		return everybody
 	}
-	return p.log0.high
+	return p.ends.high
 }

@@ -18,7 +18,9 @@ func (p *Partition) state(ctx context.Context) (logEnds, int32, error) {
 		p.mu.Unlock()
 		return logEnds{}, 0, err
 	}
-	p.belongTo(p.env.shard.Identity())
+	if !p.current() {
+		p.belongTo(p.env.shard.Identity())
+	}
 	if p.current() && (p.ends.high == p.ends.leo || p.replicas() > 0) {
 		s, epoch := p.ends, p.term.epoch
 		s.led = true

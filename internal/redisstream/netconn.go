@@ -169,11 +169,16 @@ func (c *netConn) Close(cause error) {
 	}
 }
 
-// unanswered takes the replies of a closed connection. A request that is being written uses its batches until the write has
-// failed: that is waited for.
-func (c *netConn) unanswered() []Reply {
+// awaitWriter returns when nothing is being written to a closed connection any more: a request that is uses its batches
+// until the write has failed.
+func (c *netConn) awaitWriter() {
 	c.writing.Lock()
 	defer c.writing.Unlock()
+}
+
+// unanswered takes the replies of a closed connection.
+func (c *netConn) unanswered() []Reply {
+	c.awaitWriter()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	lost := c.replies[c.head:]
@@ -197,6 +202,7 @@ func (c *netConn) readLoop(r *resp.Reader) {
 		if err := reply.Read(r); err != nil {
 			err = fmt.Errorf("read answer from redis: %w", err)
 			c.Close(err)
+			c.awaitWriter() // Close does not, when somebody else closed before
 			reply.Lost(err)
 			return
 		}

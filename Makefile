@@ -29,9 +29,9 @@ test: deps ## run every test but the long ones
 	go test -timeout 12m -p 2 ./...
 
 .PHONY: test-long
-test-long: deps ## the long runs: more simulator seeds, more crashes, ten minutes of each fuzz test
+test-long: deps ## the long runs: more simulator seeds, more crashes, two minutes of each fuzz test
 	KORVET_TEST_LONG=1 go test -timeout 180m -p 2 ./...
-	scripts/fuzz.sh 10m
+	scripts/fuzz.sh 2m
 
 .PHONY: test-redis
 test-redis: deps ## the storage tests on each supported Redis and Valkey

@@ -180,7 +180,7 @@ func (p *Partition) run(fx *effects) {
 	}
 }
 
-// give up a connection.
+// giveUp notes a connection to close, and why.
 func (fx *effects) giveUp(c redisstream.Conn, why error) { fx.drop, fx.dropped = c, why }
 
 // leaveDemoted gives up a connection to a Redis that was made a replica: it keeps its connections, and the address may lead

@@ -100,6 +100,9 @@ func (p *Partition) readOn(s logEnds, req ReadRequest, got, spare []byte) {
 	p.ahead.chunks = append(p.ahead.chunks, c)
 	p.ahead.mu.Unlock()
 	p.env.busy(p)
+	if cap(spare) == 0 {
+		spare = make([]byte, 0, len(got)+len(got)/8)
+	}
 	go func() {
 		defer close(c.ready)
 		c.raw, c.err = p.readLocal(context.Background(), s, req, spare[:0])

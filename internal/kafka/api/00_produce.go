@@ -182,9 +182,13 @@ func (p *produceCall) admit(part *producePartition, refusal error) (*batch.Batch
 	return b, nil
 }
 
-// own returns records as they may be kept: a small part of a large request would keep all of it in memory.
+// ownPart is up to which part of a request a batch is copied, so that the tail cache does not keep all of the request for
+// it. The batches of some partitions in one request keep it together: copying each would cost more than it saves.
+const ownPart = 8
+
+// own returns records as they may be kept.
 func (p *produceCall) own(records []byte) []byte {
-	if 2*len(records) < len(p.call.req.Body) {
+	if ownPart*len(records) < len(p.call.req.Body) {
 		return bytes.Clone(records)
 	}
 	return records

@@ -43,8 +43,8 @@ type divergence struct {
 	endOffset int64
 }
 
-// chunk is a part of fetch.data.
-type chunk struct{ from, to int }
+// chunk is a part of one of fetch.data.
+type chunk struct{ buffer, from, to int }
 
 // fetch is one Fetch request. It reads what there is; when that is too little it waits, without a goroutine, until a
 // partition wakes it or its time is over. At any time at most one goroutine runs it.
@@ -57,7 +57,7 @@ type fetch struct {
 	committed  bool // isolation level read_committed
 	began      time.Time
 	partitions []fetchPartition
-	data       []byte // all records read, pooled
+	data       [][]byte // all records read: pooled buffers, the last of which takes more while it is short
 	bytes      int
 	failed     bool // a partition has an error: answer at once
 	unknown    int  // partitions that do not exist
@@ -208,8 +208,8 @@ func (f *fetch) watch() {
 		f.timer = time.AfterFunc(max(f.plan.maxWait-f.api.now().Sub(f.began), 0), f.expire)
 		f.undrain = context.AfterFunc(f.call.req.Conn.Draining, f.expire)
 	}
-	if len(f.data) == 0 {
-		giveFetchBuffer(f.data)
+	if f.bytes == 0 {
+		giveFetchBuffers(f.data)
 		f.data = nil
 	}
 	for i := range f.partitions {

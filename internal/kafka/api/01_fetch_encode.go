@@ -13,6 +13,10 @@ import (
 // fetchBuffers keeps the memory that records are read into.
 var fetchBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// shortFetchBuffer is up to how many bytes a buffer has when the next partition's records are read to it, too. What is
+// large has one of its own: a buffer that grows is copied.
+const shortFetchBuffer = 64 << 10
+
 // keepFetchBuffer is the largest buffer that is kept for the next fetch.
 const keepFetchBuffer = 4 << 20
 
@@ -24,9 +28,11 @@ func takeFetchBuffer() []byte {
 	return b[:0]
 }
 
-func giveFetchBuffer(b []byte) {
-	if b != nil && cap(b) <= keepFetchBuffer {
-		fetchBuffers.Put(&b)
+func giveFetchBuffers(data [][]byte) {
+	for _, b := range data {
+		if cap(b) <= keepFetchBuffer {
+			fetchBuffers.Put(&b)
+		}
 	}
 }
 
@@ -34,7 +40,7 @@ func giveFetchBuffer(b []byte) {
 // to.
 type fetchResponse struct {
 	buffers net.Buffers
-	data    []byte
+	data    [][]byte
 	failed  bool
 }
 
@@ -43,7 +49,7 @@ func (r *fetchResponse) Buffers() net.Buffers { return r.buffers }
 
 // Release implements server.Encoded.
 func (r *fetchResponse) Release() {
-	giveFetchBuffer(r.data)
+	giveFetchBuffers(r.data)
 	r.data, r.buffers = nil, nil
 }
 
@@ -105,7 +111,7 @@ func (e *fetchEncoder) join() net.Buffers {
 			buffers = append(buffers, e.out[from:c.at])
 			from = c.at
 		}
-		buffers = append(buffers, e.fetch.data[c.chunk.from:c.chunk.to])
+		buffers = append(buffers, e.fetch.data[c.chunk.buffer][c.chunk.from:c.chunk.to])
 	}
 	if from < len(e.out) {
 		buffers = append(buffers, e.out[from:])

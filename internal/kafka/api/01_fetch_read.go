@@ -62,10 +62,7 @@ func (f *fetch) read(p *fetchPartition) error {
 	if err := f.locate(p); err != nil {
 		return err
 	}
-	if f.data == nil {
-		f.data = takeFetchBuffer()
-	}
-	from := len(f.data)
+	buffer, from := f.room()
 	room := min(f.plan.maxBytes-f.bytes, f.partitionLimit(p)-p.bytes)
 	res, err := f.api.logs.Read(f.call.ctx, p.view.ref(p.partition), partition.ReadRequest{
 		Offset:     p.next,
@@ -74,7 +71,7 @@ func (f *fetch) read(p *fetchPartition) error {
 		Codec:      p.view.codec,
 		Level:      p.view.level,
 		NoZstd:     f.call.version() < zstdFetch,
-	}, f.data)
+	}, f.data[buffer])
 	if err != nil {
 		return f.readError(p, err)
 	}
@@ -87,8 +84,18 @@ func (f *fetch) read(p *fetchPartition) error {
 			return err
 		}
 	}
-	f.data = res.Batches
-	return p.took(f.data, from)
+	f.data[buffer] = res.Batches
+	return p.took(res.Batches, buffer, from)
+}
+
+// room is the buffer to read to, and where in it what is read begins.
+func (f *fetch) room() (buffer, from int) {
+	last := len(f.data) - 1
+	if last < 0 || len(f.data[last]) > shortFetchBuffer {
+		f.data = append(f.data, takeFetchBuffer())
+		last++
+	}
+	return last, len(f.data[last])
 }
 
 // readError prefers what is wrong with the client's leader epoch to what came of reading under it.
@@ -106,8 +113,8 @@ func (f *fetch) readError(p *fetchPartition, err error) error {
 	return err
 }
 
-// took adds the records read, which data has from from on.
-func (p *fetchPartition) took(data []byte, from int) error {
+// took adds the records read, which data, the fetch's buffer of that number, has from from on.
+func (p *fetchPartition) took(data []byte, buffer, from int) error {
 	last := batch.Header{}
 	for at := from; at < len(data); {
 		h, ok := batch.Peek(data[at:])
@@ -119,7 +126,7 @@ func (p *fetchPartition) took(data []byte, from int) error {
 	if from == len(data) {
 		return nil
 	}
-	p.chunks = append(p.chunks, chunk{from, len(data)})
+	p.chunks = append(p.chunks, chunk{buffer, from, len(data)})
 	p.bytes += len(data) - from
 	p.next = last.LastOffset + 1
 	return nil

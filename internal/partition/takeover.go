@@ -63,6 +63,7 @@ type takeover struct {
 	intervals []interval
 	tail      times
 	voids     []void
+	present   bool  // the state hash was there: no later fence has renamed it
 	high      int64 // the high watermark when somebody appended last; only with replicas
 }
 
@@ -96,9 +97,16 @@ func fateAfter(t *takeover, f redisstream.Fenced) fate {
 	return absent
 }
 
+// expField is the state field that every fence writes.
+const expField = "exp"
+
+// errReplaced is a takeover whose token was replaced before its state was read: what was read is nothing.
+var errReplaced = errors.New("another fence replaced this one")
+
 // load reads registry, epochs, producers and the time index.
 func (p *Partition) load(t *takeover, tries int) {
 	t.producers, t.intervals, t.tail, t.voids, t.high = map[int64]producer{}, nil, times{}, nil, 0
+	t.present = false
 	redisstream.Registry(t.conn, p.keys, func(v redisstream.View, err error) {
 		if err != nil {
 			p.fenceFailed(err)
@@ -112,6 +120,8 @@ func (p *Partition) load(t *takeover, tries int) {
 				p.load(t, tries-1)
 			case err != nil:
 				p.fenceFailed(err)
+			case !t.present:
+				p.fenceFailed(errReplaced)
 			default:
 				p.lead(t)
 			}
@@ -134,6 +144,8 @@ func (t *takeover) take(p *Partition, name, value string) {
 		if e, err = decodeInterval(name, value); err == nil {
 			t.intervals = append(t.intervals, e)
 		}
+	case name == expField:
+		t.present = true
 	case name == tailField:
 		t.tail, err = decodeTail(value)
 	case name == highField:

@@ -73,13 +73,13 @@ func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, e
 			done(Fenced{}, scriptError("read token", err))
 			return
 		}
-		seen, owner, open := v[0].Elems[0].Str, v[0].Elems[1].Str, v[1].Elems[0].Str
-		q := q
-		q.EndAtMin = laterEnd(q.EndAtMin, v[1].Elems[1].Str, v[1].Elems[2].Str)
+		seen, owner, open, start := v[0].Elems[0].Str, v[0].Elems[1].Str, v[1].Elems[0].Str, v[1].Elems[1].Str
+		asked := q // what the registry says now may be of a life that is over when the fence is tried again
+		asked.EndAtMin = laterEnd(q.EndAtMin, start, v[1].Elems[2].Str)
 		k := []string{
 			keys.Stream, keys.Leader, keys.State(seen), keys.State(q.Token), keys.Epochs, keys.Segments, keys.sealedBefore(open),
 		}
-		fenceScript.run(c, k, q.args(seen, owner, open), func(v resp.Value, err error) {
+		fenceScript.run(c, k, asked.args(seen, owner, open, start), func(v resp.Value, err error) {
 			if err == nil {
 				err = v.Err()
 			}
@@ -98,7 +98,7 @@ func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, e
 	})
 }
 
-func (q FenceRequest) args(seen, owner, open string) []string {
+func (q FenceRequest) args(seen, owner, open, start string) []string {
 	now, first, last := "", "", ""
 	if q.NowMs != 0 {
 		now = strconv.FormatUint(q.NowMs, 10)
@@ -109,7 +109,7 @@ func (q FenceRequest) args(seen, owner, open string) []string {
 	force := q.Force != nil && owner != "" && q.Force(owner)
 	return []string{
 		q.Owner, seen, q.Token, q.TopicID, strconv.FormatInt(q.LeaseMs, 10), strconv.FormatUint(q.Stamped, 10),
-		strconv.FormatUint(q.EndAtMin, 10), flag(q.NewEpoch), flag(force), now, open, first, last,
+		strconv.FormatUint(q.EndAtMin, 10), flag(q.NewEpoch), flag(force), now, open, first, last, start,
 	}
 }
 

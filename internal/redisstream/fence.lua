@@ -6,12 +6,13 @@
 --       8 '1' = Redis's identity changed: a new leader epoch even for the same owner
 --       9 '1' = the old owner's process is provably gone: its lease is not waited for (the floor still lies above it)
 --      10 now in ms ('' = Redis TIME)  11 number of the open segment ('' = none yet)
---      12, 13 first and last id of this owner's append of unknown outcome ('' = none)
+--      12, 13 first and last id of this owner's append of unknown outcome ('' = none)  14 log start ('' = none yet)
 -- Answers {'OK', floor, last sequence, expiry, was mine, now, leader epoch, last id found, alarm, landed},
 -- {'HELD', owner, expiry, now}, {'SUPERSEDED', owner} (a later start of the same broker), {'STALE'},
 -- {'DELETED'} (this life of the topic is over), {'UNFINISHED', topic id} (an earlier life must be deleted first).
 -- landed: 1 = that append is in the log, 0 = nothing of it is, and nothing of it can come any more.
--- The caller reads the token and the open segment's number first, so that every key is declared.
+-- The caller reads the token, the open segment's number and the log start first, so that every key is declared and what it
+-- derives from them holds.
 local MAX = '18446744073709551615' -- the sequence before offset 0
 
 local function after(a, b) -- is sequence a above b? As strings: doubles end at 2^53.
@@ -33,7 +34,8 @@ local f = redis.call('HMGET', KEYS[2], 'owner', 'token', 'topic', 'deleted', 'fl
 local owner, token, topic, deleted, tombstone, epoch = f[1], f[2] or '', f[3], f[4], f[5], f[6]
 if (deleted and ARGV[4] <= deleted) or (topic and ARGV[4] < topic) then return {'DELETED'} end
 if topic and ARGV[4] > topic then return {'UNFINISHED', topic} end
-if token ~= ARGV[2] or (redis.call('HGET', KEYS[6], 'open') or '') ~= ARGV[11] then return {'STALE'} end
+local r = redis.call('HMGET', KEYS[6], 'open', 'start')
+if token ~= ARGV[2] or (r[1] or '') ~= ARGV[11] or (r[2] or '') ~= ARGV[14] then return {'STALE'} end
 
 local mine = owner == ARGV[1]
 if owner and not mine then -- boot ids are UUIDv7: a later start compares greater, however long its lease is over

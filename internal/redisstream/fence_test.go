@@ -3,6 +3,7 @@ package redisstream
 import (
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -164,7 +165,7 @@ func TestFenceStartsAgainWhenTheTokenChangesMeanwhile(t *testing.T) {
 	stale := request(at("1/a", someTime))
 	keys := []string{b.keys.Stream, b.keys.Leader, b.keys.State("x"), b.keys.State(stale.Token), b.keys.Epochs, b.keys.Segments, b.keys.Segment(-1)}
 	v, err := Await(t.Context(), func(done func(resp.Value, error)) {
-		fenceScript.run(b.conn, keys, stale.args("x", "1/a", ""), done)
+		fenceScript.run(b.conn, keys, stale.args("x", "1/a", "", ""), done)
 	})
 	if _, err2 := parseFenced(v); err != nil || !errors.Is(err2, errStale) {
 		t.Errorf("a fence that saw another token: %v, %v", err, err2)
@@ -172,6 +173,51 @@ func TestFenceStartsAgainWhenTheTokenChangesMeanwhile(t *testing.T) {
 	second, _ := b.mustFence(at("1/a", someTime))
 	if second.Replaced != token || !second.WasMine || first.Replaced != "" {
 		t.Errorf("replaced %q, then %q, want none and %q", first.Replaced, second.Replaced, token)
+	}
+}
+
+// interrupted is a connection on which something happens before its n-th request.
+type interrupted struct {
+	Conn
+	sent, n int
+	happens func()
+}
+
+func (c *interrupted) Send(write func(io.Writer) error, reply Reply) {
+	if c.sent++; c.sent == c.n {
+		c.happens()
+	}
+	c.Conn.Send(write, reply)
+}
+
+func TestFenceDuringADeletionBeginsTheNextLifeAtItsStart(t *testing.T) {
+	for name, before := range map[string]func(b *bench){
+		"sealed segment": func(b *bench) {
+			rolled, err := Await(b.Context(), func(done func(bool, error)) { Roll(b.conn, b.keys, lifeOne, 0, done) })
+			if err != nil || !rolled {
+				b.Fatalf("roll: %v, %v", rolled, err)
+			}
+		},
+		"deleted records": func(b *bench) {
+			if _, err := b.shard.Trim(b.Context(), b.keys, lifeOne, 2); err != nil {
+				b.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _, _ := filled(t, 3)
+			before(b)
+			c := &interrupted{Conn: b.conn, n: 2, happens: func() {
+				if err := b.shard.Delete(b.Context(), b.keys, lifeOne); err != nil {
+					t.Error(err)
+				}
+			}}
+			q := request(func(q *FenceRequest) { q.TopicID = lifeTwo })
+			f, err := Await(t.Context(), func(done func(Fenced, error)) { Fence(c, b.keys, q, done) })
+			if err != nil || f.LastSeq != BeforeFirst {
+				t.Errorf("%+v, %v: want an empty log from 0 on", f, err)
+			}
+		})
 	}
 }
 

@@ -205,7 +205,7 @@ func scriptError(what string, err error) error {
 
 // refusal finds Redis's code in an error reply; one raised inside a script may carry it behind "ERR Error running script".
 func refusal(e resp.Error) *RefusedError {
-	for _, code := range []string{"OOM", "MISCONF", "READONLY", "LOADING", "NOREPLICAS", "MASTERDOWN", "BUSY", "CLUSTERDOWN", "MOVED"} {
+	for _, code := range []string{"OOM", "MISCONF", "READONLY", "LOADING", "NOREPLICAS", "MASTERDOWN", "BUSY", "CLUSTERDOWN", "MOVED", "WRONGTYPE"} {
 		if e.Code() == code || strings.Contains(string(e), "-"+code+" ") || strings.Contains(string(e), ": "+code+" ") {
 			return &RefusedError{code, string(e)}
 		}

@@ -75,6 +75,7 @@ func (f *fetch) read(p *fetchPartition) error {
 	if err != nil {
 		return f.readError(p, err)
 	}
+	f.data[buffer] = res.Batches[:from] // also when nothing of it is answered: the log may have kept the buffer it was given
 	p.bounds = res.Bounds
 	if err := checkLeaderEpoch(p.ask.leaderEpoch, res.LeaderEpoch); err != nil {
 		return err

@@ -14,7 +14,8 @@ type Logs interface {
 	// of one partition are appended in the order of the calls. done is called exactly once, maybe before Append returns,
 	// and must not block: when the batch is acknowledged as opt asks, refused, or timed out.
 	Append(p partition.Ref, b *batch.Batch, opt partition.AppendOptions, done func(partition.Appended, error))
-	// Read appends whole record batches below the high watermark to dst. It does not wait for new ones.
+	// Read appends whole record batches below the high watermark to dst. It does not wait for new ones. When it succeeds dst
+	// belongs to the log, which may have answered with another buffer.
 	Read(ctx context.Context, p partition.Ref, req partition.ReadRequest, dst []byte) (partition.ReadResult, error)
 	// Watch calls wake once when the high watermark passes offset, or when the partition is deleted or changes its
 	// leader epoch. It may call it spuriously, and at once. cancel is idempotent.

@@ -237,6 +237,33 @@ func TestFetchAsksForRecordsTheClientCanRead(t *testing.T) {
 	}
 }
 
+func TestBufferThatTheLogKeepsIsNotUsedAgainAfterARefusedFetch(t *testing.T) {
+	b := newBroker(t, nil)
+	b.mustProduce("t", valuesOf("a"))
+	b.logs.keeps = true
+	for range 20 {
+		req := fetchOf("t", 0)
+		req.Topics[0].Partitions[0].CurrentLeaderEpoch = 99 // refused after the read
+		if got := summary(b.fetch(req, 12)); got != "0:UNKNOWN_LEADER_EPOCH" {
+			t.Fatalf("answered %s", got)
+		}
+	}
+	seen := map[*byte]bool{}
+	for _, buf := range b.logs.given {
+		if cap(buf) == 0 {
+			continue
+		}
+		first := &buf[:1][0]
+		if seen[first] {
+			t.Fatal("a buffer that the log keeps was given to it again")
+		}
+		seen[first] = true
+	}
+	if len(seen) == 0 {
+		t.Error("no buffer was given")
+	}
+}
+
 func TestFetchAsksForTheTopicsCodec(t *testing.T) {
 	b := newBroker(t, nil)
 	b.create("packed", 1, map[string]string{"compression.type": "gzip", "compression.gzip.level": "3"})

@@ -29,6 +29,8 @@ type fakeLogs struct {
 	held  []func()
 	reads int
 	asked partition.ReadRequest // the last read's
+	keeps bool                  // reads answer with another buffer than the one they are given
+	given [][]byte              // the buffers reads were given
 	// divergeAt is where epochs below the current one end, as epoch 1.
 	divergeAt int64
 	appends   []partition.AppendOptions
@@ -136,7 +138,11 @@ func (l *fakeLogs) Read(_ context.Context, p partition.Ref, req partition.ReadRe
 	defer l.mu.Unlock()
 	l.reads++
 	l.asked = req
+	l.given = append(l.given, dst)
 	g := l.log(p)
+	if l.keeps {
+		dst = append([]byte(nil), dst...)
+	}
 	res := partition.ReadResult{Bounds: g.bounds(), Batches: dst}
 	if err := l.fail[p.Partition]; err != nil {
 		return res, err

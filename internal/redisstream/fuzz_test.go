@@ -188,7 +188,7 @@ func FuzzParseID(f *testing.F) {
 func FuzzParseURI(f *testing.F) {
 	for _, s := range []string{
 		"redis://localhost", "redis://u:p@h:1/2", "rediss://h", "redis+unix:///tmp/s?db=3", "unix:///s", "redis://[::1]:5", "redis://", "http://x", "redis://h/x", "redis://h/-1", "redis+unix://", "://",
-		"redis://user:secret@ho st:6379",
+		"redis://user:secret@ho st:6379", "unix:///:",
 	} {
 		f.Add(s)
 	}
@@ -197,7 +197,7 @@ func FuzzParseURI(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if o.Address == "" || strings.HasSuffix(o.Address, ":") || o.Network != "tcp" && o.Network != "unix" || o.DB < 0 {
+		if o.Address == "" || o.Network == "tcp" && strings.HasSuffix(o.Address, ":") || o.Network != "tcp" && o.Network != "unix" || o.DB < 0 {
 			t.Fatalf("%q gave %+v", uri, o)
 		}
 	})

@@ -63,6 +63,8 @@ func (b *Broker) partitionSettings(owner string) partition.Settings {
 	s.ProduceTimeout = c.ProduceTimeout
 	s.RequestTimeout = min(b.cfg.Messages.Timeout, s.RequestTimeout)
 	s.TailCacheBytes = int64(c.TailCacheBytes)
+	s.ReadAhead = c.ReadAheadAnswers
+	s.ReadAheadKept = c.ReadAheadKept
 	s.RedisReplicas = b.cfg.Messages.Replicas
 	s.ProducerExpiry = c.ProducerIDExpiration
 	return s

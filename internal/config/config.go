@@ -51,6 +51,8 @@ type Broker struct {
 	FetchPartitionMaxBytes Bytes         // upper bound of a request's; 0: none
 	FetchSessions          int
 	TailCacheBytes         Bytes
+	ReadAheadAnswers       int // fetch answers read before they are asked for, of all partitions
+	ReadAheadKept          time.Duration
 
 	ProduceTimeout            time.Duration // upper bound of a request's; 0: none
 	MaxBatchRecords           int

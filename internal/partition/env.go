@@ -51,6 +51,8 @@ type Settings struct {
 	ProducerExpiry  time.Duration // an idempotent producer idle for longer is forgotten
 	MaxProducers    int           // idempotent producers remembered per partition
 	ReadReplyBytes  int           // largest answer asked of Redis at once
+	ReadAhead       int           // fetch answers read in advance, of all partitions together
+	ReadAheadKept   time.Duration // such an answer that nobody asked for is dropped
 	MaxGroupRecords int           // records per MULTI; a producer's batch goes whole
 	MaxGroupBytes   int
 }
@@ -60,6 +62,7 @@ func DefaultSettings() Settings {
 	return Settings{
 		Namespace: "korvet", Lease: 3 * time.Second, ProduceTimeout: 5 * time.Second, RequestTimeout: 5 * time.Second,
 		TailCacheBytes: 64 << 20, ProducerExpiry: 24 * time.Hour, MaxProducers: 10_000, ReadReplyBytes: 256 << 10,
+		ReadAhead: 16, ReadAheadKept: 5 * time.Second,
 		MaxGroupRecords: 1000, MaxGroupBytes: 1 << 20,
 	}
 }

@@ -62,7 +62,7 @@ func NewManager(s Settings, d Dependencies) *Manager {
 	start := time.Now()
 	m.env = &env{
 		Settings: s, shard: d.Shard, replicas: d.Replicas, observer: d.Observer, log: d.Log, gone: d.Gone,
-		minReplicas: d.MinReplicas, budget: &budget{max: s.TailCacheBytes}, aheadSlots: make(chan struct{}, aheadSlots),
+		minReplicas: d.MinReplicas, budget: &budget{max: s.TailCacheBytes}, aheadSlots: make(chan struct{}, s.ReadAhead),
 		now: func() time.Duration { return time.Since(start) }, token: rand.Text, busy: m.busy,
 	}
 	if c := d.Clock; c != nil {

@@ -351,7 +351,7 @@ func (p *Partition) Tick() (busy bool) {
 		p.needsTerm() || p.unconfirmed()
 	p.mu.Unlock()
 	p.run(&fx)
-	return p.dropAhead(now-aheadKept) || busy
+	return p.dropAhead(now-p.env.ReadAheadKept) || busy
 }
 
 // expireGroup answers the producers of a group in flight whose time ran out. The group itself is settled later.

@@ -10,11 +10,8 @@ import (
 )
 
 // A consumer that catches up asks for the next records as soon as it has these: they are read from Redis while it takes
-// what it got. Each partition of a broker may hold one such answer for each consumer, all together at most aheadSlots.
-const (
-	aheadSlots = 16
-	aheadKept  = 5 * time.Second // an answer that nobody asked for is dropped
-)
+// what it got. Each partition of a broker may hold one such answer for each consumer, all together at most
+// Settings.ReadAhead; one that nobody asked for is dropped after Settings.ReadAheadKept.
 
 // ahead are answers read in advance.
 type ahead struct {

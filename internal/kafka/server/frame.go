@@ -50,7 +50,12 @@ func readSize(r *bufio.Reader, max int) (int, error) {
 	return int(size), err
 }
 
-// readBody reads size bytes into memory of its own. What it allocates is at most twice what has arrived, or largeFrame.
+// bodyGrowth is how many times what has arrived readBody allocates: enough that little is copied twice, and little enough
+// that a claim of a size alone costs no memory.
+const bodyGrowth = 8
+
+// readBody reads size bytes into memory of its own. What it allocates is at most bodyGrowth times what has arrived, or
+// largeFrame.
 func readBody(r io.Reader, size int) ([]byte, error) {
 	body := make([]byte, min(size, largeFrame))
 	for have := 0; ; {
@@ -65,7 +70,7 @@ func readBody(r io.Reader, size int) ([]byte, error) {
 		if have == size {
 			return body, nil
 		}
-		grown := make([]byte, min(size, 2*have))
+		grown := make([]byte, min(size, bodyGrowth*have))
 		copy(grown, body)
 		body = grown
 	}

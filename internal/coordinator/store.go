@@ -1,0 +1,38 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+
+	"github.com/korvet-io/korvet/internal/group"
+)
+
+// The errors of a Store. ErrStale is definite: nothing was changed and a newer claim exists. Any other error leaves open
+// what happened.
+var ErrStale = errors.New("the group was claimed by another coordinator")
+
+// Token tells a claim of a group from earlier and later ones: it only grows.
+type Token uint64
+
+// Store keeps groups in Redis. Its methods are safe for concurrent use; the coordinator calls them one at a time per group.
+type Store interface {
+	// Names lists the groups that may exist. A name in it may be of one that is gone.
+	Names(ctx context.Context) ([]string, error)
+	// Exists tells whether anything is stored of a group.
+	Exists(ctx context.Context, name string) (bool, error)
+	// Claim makes this broker the group's coordinator: no claim before it changes anything from then on. It returns what
+	// is stored, which for a new group is nothing.
+	Claim(ctx context.Context, name string) (Token, Loaded, error)
+	// Commit sets and removes offsets, all or none.
+	Commit(ctx context.Context, name string, t Token, set []Offset, gone []TopicPartition) error
+	// Save stores changes of the group's members. From then on a claim finds them, whatever happens.
+	Save(ctx context.Context, name string, t Token, c *group.Changes) error
+	// Delete removes the group and its offsets.
+	Delete(ctx context.Context, name string, t Token) error
+}
+
+// Loaded is what a claim found.
+type Loaded struct {
+	Group   group.Stored
+	Offsets []Offset
+}

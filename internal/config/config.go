@@ -18,6 +18,7 @@ type Config struct {
 	Redis     Redis // metadata, and messages unless Messages differs
 	Messages  Redis // korvet.storage.local.redis: the Redis that holds the streams
 	Storage   Storage
+	Groups    Groups
 	HTTP      HTTP
 	Log       Log
 	Metrics   Metrics
@@ -67,6 +68,25 @@ type Broker struct {
 	StaleAfter        time.Duration
 }
 
+// Groups are consumer groups and committed offsets.
+type Groups struct {
+	RebalanceDelay time.Duration
+	MinSession     time.Duration
+	MaxSession     time.Duration
+	MaxSize        int
+
+	ConsumerSession   time.Duration
+	ConsumerHeartbeat time.Duration
+	ConsumerMaxSize   int
+	Assignors         string // by commas
+	Migration         string
+
+	OffsetsRetentionMinutes int
+	OffsetsCheckInterval    time.Duration
+	OffsetMetadataMaxBytes  int
+	NativeInterval          time.Duration // 0: commits are not shown
+}
+
 // Redis is one Redis and how to talk to it.
 type Redis struct {
 	URI      string // empty: Host and Port
@@ -110,6 +130,7 @@ type Log struct {
 
 // Metrics bounds what /metrics tells.
 type Metrics struct {
+	MaxGroups int // groups with series of their own
 	MaxTopics int // topics with series of their own; the others share one
 }
 

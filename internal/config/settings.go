@@ -12,6 +12,7 @@ var settings = sync.OnceValue(func() []setting {
 			doc: "Prefix of every Redis key."},
 	}
 	rows = append(rows, brokerSettings()...)
+	rows = append(rows, groupSettings()...)
 	rows = append(rows, redisSettings("korvet.redis.", "", func(c *Config) *Redis { return &c.Redis })...)
 	rows = append(rows, redisSettings("korvet.storage.local.redis.", "korvet.redis.", func(c *Config) *Redis { return &c.Messages })...)
 	rows = append(rows, otherSettings()...)
@@ -143,6 +144,8 @@ func otherSettings() []setting {
 			doc: "debug, info, warn or error, then levels of single components: `info,server=debug`. They are server, api, partition, redisstream, metadata, worker and redis (the child)."},
 		{name: "korvet.log.format", def: "text", field: func(c *Config) any { return &c.Log.Format }, check: oneOf("text", "json"),
 			doc: "text or json."},
+		{name: "korvet.metrics.max-groups", def: "1000", field: func(c *Config) any { return &c.Metrics.MaxGroups }, check: between(0, 1_000_000),
+			doc: "Groups that have series of their own in /metrics."},
 		{name: "korvet.metrics.max-topics", def: "1000", field: func(c *Config) any { return &c.Metrics.MaxTopics }, check: between(0, 1_000_000),
 			doc: "Topics that have series of their own in /metrics; the others share the label `_other`."},
 	}
@@ -153,7 +156,6 @@ func otherSettings() []setting {
 func laterSettings() []setting {
 	var rows []setting
 	for _, r := range []struct{ name, def, doc string }{
-		{"korvet.broker.rebalance-delay", "3s", "First-join delay of a consumer group."},
 		{"korvet.broker.tls", "false", "TLS for Kafka clients."},
 		{"korvet.broker.cert-file", "", "Certificate of the Kafka listener."},
 		{"korvet.broker.key-file", "", "Its key."},

@@ -16,5 +16,10 @@ func (c *Config) Validate() Problems {
 	add(b.StaleAfter < 2*b.HeartbeatInterval, "korvet.broker.stale-after", b.StaleAfter,
 		fmt.Sprintf("must be at least twice korvet.broker.heartbeat-interval, %v", b.HeartbeatInterval))
 	add(b.Port != 0 && b.Port == c.HTTP.Port, "korvet.http.port", c.HTTP.Port, "must differ from korvet.broker.port")
+	g := &c.Groups
+	add(g.MinSession > g.MaxSession, "korvet.broker.group-min-session-timeout-ms", g.MinSession,
+		fmt.Sprintf("must not exceed korvet.broker.group-max-session-timeout-ms, %v", g.MaxSession))
+	add(g.ConsumerHeartbeat >= g.ConsumerSession, "korvet.broker.group-consumer-heartbeat-interval-ms", g.ConsumerHeartbeat,
+		fmt.Sprintf("must be below korvet.broker.group-consumer-session-timeout-ms, %v", g.ConsumerSession))
 	return problems
 }

@@ -7,9 +7,13 @@ import (
 	"github.com/korvet-io/korvet/internal/group"
 )
 
-// The errors of a Store. ErrStale is definite: nothing was changed and a newer claim exists. Any other error leaves open
-// what happened.
-var ErrStale = errors.New("the group was claimed by another coordinator")
+// The errors of a Store. With both nothing was changed; any other error leaves open what happened.
+var (
+	// ErrStale tells that a newer claim exists.
+	ErrStale = errors.New("the group was claimed by another coordinator")
+	// ErrRefused tells that Redis did not take a command (it is full, read-only, loading): the claim holds.
+	ErrRefused = errors.New("redis refused to store")
+)
 
 // Token tells a claim of a group from earlier and later ones: it only grows.
 type Token uint64

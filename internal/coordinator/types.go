@@ -10,6 +10,8 @@
 package coordinator
 
 import (
+	"cmp"
+
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/group"
@@ -44,4 +46,8 @@ type CommitRequest struct {
 type CommittedRequest struct {
 	Member     group.MemberRef  // no member id: not a member's
 	Partitions []TopicPartition // nil: all
+}
+
+func (p TopicPartition) compare(o TopicPartition) int {
+	return cmp.Or(cmp.Compare(p.Topic, o.Topic), cmp.Compare(p.Partition, o.Partition))
 }

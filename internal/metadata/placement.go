@@ -20,6 +20,21 @@ func Leader(nodes []Node, topic uuid.UUID, partition int32) (id int32, ok bool) 
 	return id, ok
 }
 
+// GroupCoordinator tells which of the live brokers coordinates a group, in the same way. ok is false for an empty list.
+func GroupCoordinator(nodes []Node, name string) (id int32, ok bool) {
+	var best uint64
+	for i := range nodes {
+		h := fnv.New64a()
+		h.Write([]byte(name)) // a hash's Write returns no error
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(nodes[i].ID)))
+		w := mix(h.Sum64())
+		if !ok || w > best || w == best && nodes[i].ID < id {
+			id, best, ok = nodes[i].ID, w, true
+		}
+	}
+	return id, ok
+}
+
 // Controller is the live broker that answers name as the controller. Any broker serves a controller's requests; one is
 // named so that clients agree. ok is false for an empty list.
 func Controller(nodes []Node) (id int32, ok bool) {

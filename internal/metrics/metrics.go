@@ -20,6 +20,10 @@ type Options struct {
 	Topics func() []string
 	// Partitions lists the partitions' offsets at the moment of a scrape. nil: none are shown.
 	Partitions func() []Partition
+	// Groups lists the groups at the moment of a scrape, in the order of their names. nil: none are shown.
+	Groups func() []Group
+	// MaxGroups bounds the groups that have series of their own.
+	MaxGroups int
 	// RedisUp tells whether the messages' Redis was reached by the newest attempt. nil: it is not shown.
 	RedisUp func() bool
 }
@@ -29,6 +33,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	topics   *topicSeries
 	storage  storage
+	groups   groups
 	listed   []definition
 
 	requestSeconds     *prometheus.HistogramVec
@@ -70,9 +75,13 @@ func New(o Options) *Metrics {
 	m.applicationVersion = m.gauge("korvet_application_build", "Always 1.", "name", "version")
 	m.applicationVersion.WithLabelValues("korvet", o.Version).Set(1)
 	m.storage = newStorage(m)
+	m.groups = newGroups(m)
 	m.topics = newTopicSeries(m, o.MaxTopics, o.Topics)
 	if o.Partitions != nil {
 		m.addPartitions(o)
+	}
+	if o.Groups != nil {
+		m.addGroups(o)
 	}
 	return m
 }

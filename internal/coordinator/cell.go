@@ -1,0 +1,265 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/group"
+)
+
+// state is what a cell does.
+type state int
+
+const (
+	unloaded state = iota
+	loading        // requests wait
+	loaded
+	deleting // requests wait, for the next cell
+	gone     // given up: c.cells has another one, or none
+	closed   // the coordinator is closing: what is queued is still stored
+)
+
+// cell is one group here: its machine, its offsets, and what waits to be stored of it.
+type cell struct {
+	c    *Coordinator
+	name string
+
+	mu      sync.Mutex
+	state   state
+	waiting []access     // while loading or deleting
+	calls   []func()     // to be called when the lock is free
+	group   *group.Group // while loaded, deleting or closed
+	offsets map[TopicPartition]Offset
+	tickets map[group.Ticket]any // what a ticket's answer is given to
+	last    group.Ticket
+
+	claimed bool // token is the newest claim's
+	token   Token
+	queue   []*op
+	writing bool // a goroutine is storing the queue
+	saves   int  // saves that are not stored yet: answers wait for them
+
+	timer *time.Timer
+	armed time.Time // when timer fires; zero: not at all
+
+	shown map[TopicPartition]Offset // commits to be mirrored
+}
+
+func newCell(c *Coordinator, name string) *cell {
+	return &cell{c: c, name: name, offsets: map[TopicPartition]Offset{}, tickets: map[group.Ticket]any{}}
+}
+
+// enter calls f with the cell locked, once it is loaded. false: the cell was given up.
+func (l *cell) enter(f access) bool {
+	l.mu.Lock()
+	switch l.state {
+	case gone:
+		l.mu.Unlock()
+		return false
+	case closed:
+		l.mu.Unlock()
+		f(nil, group.ErrNotCoordinator)
+		return true
+	case unloaded:
+		l.state = loading
+		l.waiting = append(l.waiting, f)
+		l.c.wg.Add(1)
+		go l.load()
+	case loading, deleting:
+		l.waiting = append(l.waiting, f)
+	case loaded:
+		f(l, nil)
+		l.settle()
+	}
+	l.unlock()
+	return true
+}
+
+// after has f called when the lock is free.
+func (l *cell) after(f func()) { l.calls = append(l.calls, f) }
+
+// unlock frees the lock and makes the calls that wait for that.
+func (l *cell) unlock() {
+	calls := l.calls
+	l.calls = nil
+	l.mu.Unlock()
+	for _, f := range calls {
+		f()
+	}
+}
+
+// load reads the group from Redis, claiming it if it is there, and serves the requests that wait.
+func (l *cell) load() {
+	defer l.c.wg.Done()
+	began := l.c.Now()
+	err := l.read()
+	l.c.Observer.Loaded(l.c.Now().Sub(began), err)
+	if err != nil {
+		l.c.Log.Warn("cannot load a group", "group", l.name, "error", err)
+		l.giveUp(coordinatorError(err))
+		return
+	}
+	l.mu.Lock()
+	if l.state == loading {
+		l.state = loaded
+		waiting := l.waiting
+		l.waiting = nil
+		for _, f := range waiting {
+			f(l, nil)
+		}
+		l.settle()
+	}
+	l.unlock()
+}
+
+// read fills the cell. It has the cell to itself: requests wait.
+func (l *cell) read() error {
+	there, err := l.c.Store.Exists(l.c.work, l.name)
+	if err != nil {
+		return fmt.Errorf("look for group %q: %w", l.name, err)
+	}
+	now := l.c.Now()
+	if !there {
+		l.group = group.New(l.name, &l.c.set.Group, now)
+		return nil
+	}
+	token, found, err := l.c.Store.Claim(l.c.work, l.name)
+	if err != nil {
+		return fmt.Errorf("claim group %q: %w", l.name, err)
+	}
+	if l.group, err = group.Restore(l.name, &l.c.set.Group, found.Group, now); err != nil {
+		return fmt.Errorf("restore group %q: %w", l.name, err)
+	}
+	l.token, l.claimed = token, true
+	for _, o := range found.Offsets {
+		l.offsets[o.TopicPartition] = o
+	}
+	return nil
+}
+
+// giveUp answers everything that waits with an error and forgets the cell.
+func (l *cell) giveUp(err error) {
+	l.mu.Lock()
+	l.abandon(err)
+	l.unlock()
+}
+
+// abandon is giveUp with the lock held.
+func (l *cell) abandon(err error) {
+	if l.state == gone {
+		return
+	}
+	l.state = gone
+	l.disarm()
+	for _, f := range l.waiting {
+		l.after(func() { f(nil, err) })
+	}
+	for _, o := range l.queue {
+		o.done(l, err)
+	}
+	l.waiting, l.queue = nil, nil
+	if l.group != nil {
+		var out group.Effects
+		l.group.Abandon(&out)
+		l.replaceErrors(&out, err)
+		l.answer(&out)
+	}
+	l.after(func() { l.c.remove(l) })
+}
+
+// replaceErrors has the answers of an abandoned group say why.
+func (l *cell) replaceErrors(out *group.Effects, err error) {
+	for i := range out.Joins {
+		out.Joins[i].Err = err
+	}
+	for i := range out.Syncs {
+		out.Syncs[i].Err = err
+	}
+	for i := range out.Heartbeats {
+		out.Heartbeats[i].Err = err
+	}
+}
+
+// close ends the cell in order: what is queued is still stored, nothing new is taken.
+func (l *cell) close() {
+	l.mu.Lock()
+	defer l.unlock()
+	if l.state != loaded || len(l.queue) == 0 && !l.writing {
+		l.abandon(group.ErrNotCoordinator)
+		return
+	}
+	l.state = closed
+	l.disarm()
+	var out group.Effects
+	l.group.Abandon(&out)
+	l.replaceErrors(&out, group.ErrNotCoordinator)
+	l.answer(&out)
+}
+
+// coordinatorError is what clients are told of a Store's error.
+func coordinatorError(err error) error {
+	if errors.Is(err, ErrStale) {
+		return group.ErrNotCoordinator
+	}
+	return fmt.Errorf("%w: %w", group.ErrCoordinatorUnavailable, err)
+}
+
+// settle does what follows each event: the timer is set for the machine's next deadline, and a group of which there is
+// nothing to keep is forgotten.
+func (l *cell) settle() {
+	if l.state != loaded {
+		return
+	}
+	if l.blank() {
+		l.state = gone
+		l.disarm()
+		l.after(func() { l.c.remove(l) })
+		return
+	}
+	l.arm(l.group.Deadline())
+}
+
+// blank tells that the group is as if it had never been: clients that ask for groups that are not there cost no memory.
+func (l *cell) blank() bool {
+	return !l.claimed && !l.writing && len(l.queue) == 0 && len(l.offsets) == 0 && len(l.tickets) == 0 &&
+		l.group.Size() == 0 && l.group.Deadline().IsZero()
+}
+
+// arm makes sure that the timer fires no later than at. It may fire earlier: then it is armed again.
+func (l *cell) arm(at time.Time) {
+	if at.IsZero() || !l.armed.IsZero() && !at.Before(l.armed) {
+		return
+	}
+	l.armed = at
+	wait := max(at.Sub(l.c.Now()), time.Millisecond)
+	if l.timer == nil {
+		l.timer = time.AfterFunc(wait, l.tick)
+		return
+	}
+	l.timer.Reset(wait)
+}
+
+func (l *cell) disarm() {
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.armed = time.Time{}
+}
+
+// tick lets time pass for the machine.
+func (l *cell) tick() {
+	l.mu.Lock()
+	l.armed = time.Time{}
+	if l.state == loaded {
+		now := l.c.Now()
+		if at := l.group.Deadline(); !at.IsZero() && !at.After(now) {
+			var out group.Effects
+			l.group.Tick(now, l.c.Cluster.Image(), &out)
+			l.effects(&out)
+		}
+		l.settle()
+	}
+	l.unlock()
+}

@@ -1,0 +1,177 @@
+package coordinator
+
+import (
+	"context"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/group"
+)
+
+// firstRetry is the pause before the groups are listed again after that failed; it doubles up to a minute.
+const firstRetry = 100 * time.Millisecond
+
+// Run loads the groups that this broker coordinates, then lets offsets expire and shows commits in native groups, until
+// ctx ends.
+func (c *Coordinator) Run(ctx context.Context) {
+	c.loadAll(ctx)
+	check := time.NewTicker(c.set.CheckInterval)
+	defer check.Stop()
+	mirror := time.NewTicker(max(c.set.MirrorEvery, 10*time.Millisecond))
+	defer mirror.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-check.C:
+			c.loadNames(ctx) // another broker may have left its groups to this one
+			c.Expire()
+		case <-mirror.C:
+			c.mirror(ctx)
+		}
+	}
+}
+
+// loadAll loads every group once, however long Redis stays away.
+func (c *Coordinator) loadAll(ctx context.Context) {
+	for pause := firstRetry; !c.loadNames(ctx); pause = min(2*pause, time.Minute) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+	c.listed.Store(true)
+}
+
+// loadNames looks at each group that may be this broker's.
+func (c *Coordinator) loadNames(ctx context.Context) (ok bool) {
+	names, err := c.Store.Names(ctx)
+	if err != nil {
+		c.Log.Warn("cannot list the groups", "error", err)
+		return false
+	}
+	slots := make(chan struct{}, max(c.set.LoadParallel, 1))
+	failed := make(chan error, len(names))
+	for _, name := range names {
+		if c.mine(name) != nil {
+			continue
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
+		c.with(name, func(_ *cell, err error) {
+			if err != nil {
+				failed <- err
+			}
+			<-slots
+		})
+	}
+	for range cap(slots) { // the last of them are through
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return len(failed) == 0
+}
+
+// Expire removes the offsets whose retention is over, those of topics that are gone, and groups of which nothing is left.
+func (c *Coordinator) Expire() {
+	image := c.Cluster.Image()
+	for _, l := range c.all() {
+		if c.mine(l.name) != nil {
+			l.giveUp(group.ErrNotCoordinator)
+			continue
+		}
+		l.mu.Lock()
+		if l.state == loaded {
+			l.expire(image)
+			l.settle()
+		}
+		l.unlock()
+	}
+}
+
+// expire queues what is to be removed of one group.
+func (l *cell) expire(image group.Image) {
+	gone := l.expired(l.c.Now(), image)
+	left := len(l.offsets) - len(gone)
+	if left == 0 && l.group.Size() == 0 && l.claimed && len(l.queue) == 0 && !l.writing && l.idle() {
+		l.remove(func(error) {})
+	} else if len(gone) > 0 {
+		l.push(&op{gone: gone, done: func(*cell, error) {}})
+	}
+	if len(gone) > 0 {
+		l.c.Observer.Expired(len(gone))
+	}
+}
+
+// idle tells that a group without members and offsets is to be forgotten: it has been empty for as long as its offsets
+// would have been kept, or had none.
+func (l *cell) idle() bool {
+	return len(l.tickets) == 0
+}
+
+// expired lists the offsets whose time is over, by the rules of KIP-211.
+func (l *cell) expired(now time.Time, image group.Image) []TopicPartition {
+	d := l.group.Describe()
+	var gone []TopicPartition
+	for p, o := range l.offsets {
+		if t, ok := image.Topic(p.Topic); !ok || t.ID != o.TopicID || l.over(o, d, now) {
+			gone = append(gone, p)
+		}
+	}
+	return gone
+}
+
+// over tells that an offset's retention is over. In a group without members it runs from the last one's end, in a group
+// without members ever and for topics that no member is subscribed to from the commit.
+func (l *cell) over(o Offset, d group.Description, now time.Time) bool {
+	if o.ExpireMs > 0 {
+		return now.UnixMilli() >= o.ExpireMs
+	}
+	since := time.UnixMilli(o.CommitMs)
+	switch {
+	case l.group.Size() > 0:
+		if d.State != group.Stable || d.Type == group.Classic && d.ProtocolType != consumerProtocol || l.group.Subscribed(o.Topic) {
+			return false
+		}
+	case d.ProtocolType != "":
+		if d.Since.After(since) {
+			since = d.Since
+		}
+	}
+	return now.Sub(since) >= l.c.set.Retention
+}
+
+// mirror shows commits since the last time in native stream groups.
+func (c *Coordinator) mirror(ctx context.Context) {
+	if c.Mirror == nil {
+		return
+	}
+	c.mu.Lock()
+	dirty := c.dirty
+	c.dirty = map[*cell]struct{}{}
+	c.mu.Unlock()
+	for l := range dirty {
+		l.mu.Lock()
+		shown := make([]Offset, 0, len(l.shown))
+		for _, o := range l.shown {
+			shown = append(shown, o)
+		}
+		l.shown = nil
+		l.mu.Unlock()
+		if err := c.Mirror.Show(ctx, l.name, shown); err != nil {
+			c.Log.Debug("cannot show commits as a native stream group", "group", l.name, "error", err)
+		}
+	}
+}
+
+func (c *Coordinator) markDirty(l *cell) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dirty[l] = struct{}{}
+}

@@ -1,0 +1,96 @@
+package coordinator
+
+import "github.com/korvet-io/korvet/internal/group"
+
+// Join takes a JoinGroup. done is called once: when the rebalance is complete, or given up.
+func (c *Coordinator) Join(name string, req group.JoinRequest, done func(group.JoinResponse)) {
+	if name == "" {
+		done(group.JoinResponse{Err: group.ErrInvalidGroupID, Generation: -1, MemberID: req.MemberID})
+		return
+	}
+	c.with(name, func(l *cell, err error) {
+		if err != nil {
+			done(group.JoinResponse{Err: err, Generation: -1, MemberID: req.MemberID})
+			return
+		}
+		var out group.Effects
+		l.group.Join(c.Now(), req, l.ticket(done), &out)
+		l.effects(&out)
+	})
+}
+
+// Sync takes a SyncGroup. done is called once: when the assignment is stored.
+func (c *Coordinator) Sync(name string, req group.SyncRequest, done func(group.SyncResponse)) {
+	c.with(name, func(l *cell, err error) {
+		if err != nil {
+			done(group.SyncResponse{Err: err})
+			return
+		}
+		var out group.Effects
+		l.group.Sync(c.Now(), req, l.ticket(done), &out)
+		l.effects(&out)
+	})
+}
+
+// Heartbeat takes a Heartbeat of the classic protocol.
+func (c *Coordinator) Heartbeat(name string, m group.MemberRef, done func(error)) {
+	if name == "" {
+		done(group.ErrInvalidGroupID)
+		return
+	}
+	c.with(name, func(l *cell, err error) {
+		if err == nil {
+			err = l.group.Heartbeat(c.Now(), m)
+		}
+		tell(l, err, done)
+	})
+}
+
+// Leave removes members. done is called once, when that is stored.
+func (c *Coordinator) Leave(name string, members []group.LeavingMember, done func([]group.LeftMember, error)) {
+	if name == "" {
+		done(nil, group.ErrInvalidGroupID)
+		return
+	}
+	c.with(name, func(l *cell, err error) {
+		if err != nil {
+			done(nil, err)
+			return
+		}
+		var out group.Effects
+		left := l.group.Leave(c.Now(), members, &out)
+		save := out.Save
+		l.effects(&out)
+		if save == nil {
+			l.after(func() { done(left, nil) })
+			return
+		}
+		l.push(&op{done: func(l *cell, err error) { l.after(func() { done(left, err) }) }})
+	})
+}
+
+// ConsumerHeartbeat takes a ConsumerGroupHeartbeat (KIP-848). done is called once: when what it changed is stored.
+func (c *Coordinator) ConsumerHeartbeat(name string, req group.HeartbeatRequest, done func(group.HeartbeatResponse)) {
+	if name == "" {
+		done(group.HeartbeatResponse{Err: group.ErrInvalidRequest})
+		return
+	}
+	c.with(name, func(l *cell, err error) {
+		if err != nil {
+			done(group.HeartbeatResponse{Err: err})
+			return
+		}
+		var out group.Effects
+		l.group.ConsumerHeartbeat(c.Now(), c.Cluster.Image(), req, l.ticket(done), &out)
+		l.effects(&out)
+	})
+}
+
+// tell calls done, when the group's lock is free if there is a group.
+func tell(l *cell, err error, done func(error)) {
+	if l == nil {
+		done(err)
+		return
+	}
+	l.after(func() { done(err) })
+}

@@ -45,9 +45,7 @@ func (c *Coordinator) List(context.Context) ([]group.Description, error) {
 		}
 		l.mu.Lock()
 		if l.state == loaded && l.exists() {
-			d := l.group.Describe()
-			d.Members = nil
-			list = append(list, d)
+			list = append(list, l.group.Summary())
 		}
 		l.mu.Unlock()
 	}
@@ -102,7 +100,7 @@ func (c *Coordinator) Known(f func(name string, s group.State, members int, offs
 			l.mu.Unlock()
 			continue
 		}
-		s, members, offsets := l.group.Describe().State, l.group.Size(), l.committed(nil)
+		s, members, offsets := l.group.Summary().State, l.group.Size(), l.committed(nil)
 		l.mu.Unlock()
 		f(l.name, s, members, offsets)
 	}

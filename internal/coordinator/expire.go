@@ -117,7 +117,7 @@ func (l *cell) idle() bool {
 
 // expired lists the offsets whose time is over, by the rules of KIP-211.
 func (l *cell) expired(now time.Time, image group.Image) []TopicPartition {
-	d := l.group.Describe()
+	d := l.group.Summary()
 	var gone []TopicPartition
 	for p, o := range l.offsets {
 		if t, ok := image.Topic(p.Topic); !ok || t.ID != o.TopicID || l.over(o, d, now) {

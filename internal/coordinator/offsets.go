@@ -96,7 +96,7 @@ func (l *cell) mayDeleteOffsets() error {
 	if !l.exists() {
 		return group.ErrNotFound
 	}
-	if d := l.group.Describe(); len(d.Members) > 0 && d.Type == group.Classic && d.ProtocolType != consumerProtocol {
+	if d := l.group.Summary(); l.group.Size() > 0 && d.Type == group.Classic && d.ProtocolType != consumerProtocol {
 		return group.ErrNonEmpty
 	}
 	return nil

@@ -24,6 +24,7 @@ type machine interface {
 	checkCommit(now time.Time, m MemberRef, memberEpochs bool) error
 	checkFetch(m MemberRef) error
 	describe() Description
+	summary() Description // describe without members, cheap
 	subscribed(topic string) bool
 	size() int
 	abandon(out *Effects)
@@ -87,6 +88,9 @@ func (g *Group) CheckFetch(m MemberRef) error { return g.m.checkFetch(m) }
 
 // Describe shows the group and its members.
 func (g *Group) Describe() Description { return g.m.describe() }
+
+// Summary shows the group without its members. It is cheap.
+func (g *Group) Summary() Description { return g.m.summary() }
 
 // Subscribed tells whether members are subscribed to a topic.
 func (g *Group) Subscribed(topic string) bool { return g.m.subscribed(topic) }

@@ -12,7 +12,7 @@ import (
 //
 // v3 names the client's software (KIP-511); v4 lets a feature's minimum be 0; v5 names the cluster and node the
 // client means to speak to, and another one answers REBOOTSTRAP_REQUIRED (KIP-1242). A version we do not know is
-// answered in version 0 with the range we serve. There are no features.
+// answered in version 0 with the range we serve. features.go has the features.
 
 // softwareName is what Kafka accepts as a client's software name or version.
 var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
@@ -25,8 +25,11 @@ func (a *API) apiVersions(c *call, req *kmsg.ApiVersionsRequest) kmsg.Response {
 		return resp
 	}
 	for _, r := range a.routes {
-		resp.ApiKeys = append(resp.ApiKeys, r.advertised())
+		if !r.silent {
+			resp.ApiKeys = append(resp.ApiKeys, r.advertised())
+		}
 	}
+	tellFeatures(resp, c.version())
 	sort.Slice(resp.ApiKeys, func(i, j int) bool { return resp.ApiKeys[i].ApiKey < resp.ApiKeys[j].ApiKey })
 	return resp
 }

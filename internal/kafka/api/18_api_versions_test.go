@@ -11,7 +11,7 @@ func TestApiVersionsTellsTheRoutes(t *testing.T) {
 	b := newBroker(t, nil)
 	for version := int16(0); version <= 5; version++ {
 		resp := do[*kmsg.ApiVersionsResponse](b, apiVersionsRequest(), version)
-		if resp.ErrorCode != 0 || len(resp.ApiKeys) != len(b.api.routes) {
+		if resp.ErrorCode != 0 || len(resp.ApiKeys) != advertisedRoutes(b) {
 			t.Fatalf("version %d: %+v", version, resp)
 		}
 		for i, k := range resp.ApiKeys {
@@ -19,6 +19,26 @@ func TestApiVersionsTellsTheRoutes(t *testing.T) {
 			if r == nil || k.MinVersion != r.min || k.MaxVersion != r.max || i > 0 && k.ApiKey <= resp.ApiKeys[i-1].ApiKey {
 				t.Errorf("version %d: %+v", version, k)
 			}
+		}
+	}
+}
+
+func advertisedRoutes(b *broker) (n int) {
+	for _, r := range b.api.routes {
+		if !r.silent {
+			n++
+		}
+	}
+	return n
+}
+
+// Clients before v4 cannot read a feature whose minimum is 0.
+func TestApiVersionsTellsFeatures(t *testing.T) {
+	b := newBroker(t, nil)
+	for version, supported := range map[int16]int{3: 0, 4: 1, 5: 1} {
+		resp := do[*kmsg.ApiVersionsResponse](b, apiVersionsRequest(), version)
+		if len(resp.SupportedFeatures) != supported || len(resp.FinalizedFeatures) != 1 || resp.FinalizedFeatures[0].MaxVersionLevel != 1 {
+			t.Errorf("version %d: %+v, %+v", version, resp.SupportedFeatures, resp.FinalizedFeatures)
 		}
 	}
 }
@@ -37,7 +57,7 @@ func TestApiVersionsHeaderHasNoTags(t *testing.T) {
 	b := newBroker(t, nil)
 	req := apiVersionsRequest()
 	a := b.await(b.startRequest(req, 3))
-	if a.body[0] != 0 || a.body[1] != 0 || int(a.body[2]) != len(b.api.routes)+1 {
+	if a.body[0] != 0 || a.body[1] != 0 || int(a.body[2]) != advertisedRoutes(b)+1 {
 		t.Fatalf("%x", a.body[:8])
 	}
 }

@@ -407,3 +407,15 @@ func (l *logBuffer) String() string {
 }
 
 func (l *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+func (l *fakeLogs) Producers(_ context.Context, p partition.Ref) ([]partition.ProducerState, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []partition.ProducerState
+	for _, b := range l.log(p).batches {
+		if b.ProducerID >= 0 {
+			list = append(list, partition.ProducerState{ID: b.ProducerID, Epoch: b.ProducerEpoch, LastSequence: b.BaseSequence + b.Count - 1, LastMs: 1000})
+		}
+	}
+	return list, l.fail[p.Partition]
+}

@@ -12,6 +12,7 @@ type route struct {
 	min, max int16
 	name     string
 	serve    serveFunc
+	silent   bool // served and not advertised, as Kafka does with some
 }
 
 // serveFunc serves one request whose key and version are in the route's range. It calls reply exactly once, as
@@ -45,6 +46,7 @@ func newRoutes() routes {
 		{key: 60, min: 0, max: 2, name: "DescribeCluster", serve: inline((*API).describeCluster)},
 		{key: 75, min: 0, max: 0, name: "DescribeTopicPartitions", serve: inline((*API).describeTopicPartitions)},
 	}
+	table = append(table, adminRoutes()...)
 	byKey := make(routes, len(table))
 	for i := range table {
 		byKey[table[i].key] = &table[i]

@@ -123,6 +123,9 @@ func span(from, to int16) string {
 func TestRoutesAreKafkasOwn(t *testing.T) {
 	kafka := kafkaAdvertises(t)
 	for key, r := range newRoutes() {
+		if r.silent {
+			continue
+		}
 		at := slices.IndexFunc(kafka, func(a advertised) bool { return a.key == key })
 		if at < 0 || kafka[at].name != r.name || kafka[at].max < r.max {
 			t.Errorf("%s (%d) up to version %d is not Kafka's", r.name, key, r.max)

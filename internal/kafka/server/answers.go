@@ -18,7 +18,7 @@ type answer struct {
 	version       int16
 	correlationID int32
 	clientID      string
-	size          int // the request's bytes
+	size          int // the request's bytes that count as pending
 	began         time.Time
 
 	ready  bool
@@ -86,12 +86,23 @@ func (p *answer) reply(resp Response, err error) {
 		a.writing = true
 	}
 	a.mu.Unlock()
-	a.conn.releaseRequest(p.size)
+	p.free()
 	switch {
 	case gone:
 		p.release()
 	case write:
 		go a.write()
+	}
+}
+
+// free gives back what the request takes of the budgets, once.
+func (p *answer) free() {
+	p.to.mu.Lock()
+	size := p.size
+	p.size = 0
+	p.to.mu.Unlock()
+	if size > 0 {
+		p.to.conn.releaseRequest(size)
 	}
 }
 

@@ -196,6 +196,7 @@ func (c *conn) dispatch(frame []byte) error {
 	}
 	req := &Request{Key: h.key, Version: h.version, CorrelationID: h.correlationID, ClientID: c.clientID, Body: body, Conn: &c.info}
 	p := c.answers.push(req, size, now)
+	req.free = p.free
 	c.handle(req, p)
 	c.answers.flush()
 	return nil

@@ -310,3 +310,27 @@ func (f *fixture) pendingBytes() int64 {
 	defer f.srv.pending.mu.Unlock()
 	return f.srv.pending.used
 }
+
+func TestRequestThatIsFreedHoldsNoPendingBytes(t *testing.T) {
+	replies := make(chan func(Response, error), 3)
+	f := start(t, handlerFunc(func(_ context.Context, req *Request, reply func(Response, error)) {
+		req.Free()
+		if req.Body != nil {
+			t.Error("the body is still there")
+		}
+		replies <- reply
+	}), func(s *Settings) { s.MaxPendingBytes, s.ResumePendingBytes = 64, 32 })
+	one, two := f.dial(), f.dial()
+	one.send(1, strings.Repeat("a", 100))
+	first := <-replies
+	two.send(2, strings.Repeat("b", 100)) // is read although the first waits
+	(<-replies)(text("two"), nil)
+	two.expect(2, "two")
+	first(text("one"), nil)
+	one.expect(1, "one")
+	f.await("all bytes given back", func() bool {
+		f.srv.pending.mu.Lock()
+		defer f.srv.pending.mu.Unlock()
+		return f.srv.pending.used == 0
+	})
+}

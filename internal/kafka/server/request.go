@@ -15,6 +15,17 @@ type Request struct {
 	ClientID      string // empty when null
 	Body          []byte // what follows the request header
 	Conn          *ConnInfo
+
+	free func() // nil in a request that no server read
+}
+
+// Free gives the body up before the request is answered, and what it takes of the listener's budgets back. It is for
+// requests that wait for other clients, whose requests might not be read otherwise.
+func (r *Request) Free() {
+	r.Body = nil
+	if r.free != nil {
+		r.free()
+	}
 }
 
 // ConnInfo is what handlers may know and keep of a connection.

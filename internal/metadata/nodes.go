@@ -62,6 +62,9 @@ func (s *Store) Run(ctx context.Context) error {
 func (s *Store) Heartbeat(ctx context.Context) error {
 	err := s.beat(ctx)
 	if err == nil {
+		err = s.refreshConfigs(ctx)
+	}
+	if err == nil {
 		err = s.refresh(ctx)
 	}
 	s.healthy.Store(err == nil)

@@ -24,6 +24,9 @@ var topicRemoveLua string
 //go:embed scripts/deletion_list.lua
 var deletionListLua string
 
+//go:embed scripts/config_alter.lua
+var configAlterLua string
+
 //go:embed scripts/node_look.lua
 var nodeLookLua string
 
@@ -36,7 +39,7 @@ var nodeLeaveLua string
 // scripts are run by their SHA and sent whole when Redis does not know them. Each has one key, so that all its keys are
 // in one slot.
 type scripts struct {
-	layout, topicLook, topicCreate, topicAlter, topicRemove, deletionList, nodeLook, nodeHeartbeat, nodeLeave *rueidis.Lua
+	layout, topicLook, topicCreate, topicAlter, topicRemove, deletionList, configAlter, nodeLook, nodeHeartbeat, nodeLeave *rueidis.Lua
 }
 
 func newScripts() scripts {
@@ -47,6 +50,7 @@ func newScripts() scripts {
 		topicAlter:    rueidis.NewLuaScript(topicAlterLua),
 		topicRemove:   rueidis.NewLuaScript(topicRemoveLua),
 		deletionList:  rueidis.NewLuaScript(deletionListLua),
+		configAlter:   rueidis.NewLuaScript(configAlterLua),
 		nodeLook:      rueidis.NewLuaScript(nodeLookLua),
 		nodeHeartbeat: rueidis.NewLuaScript(nodeHeartbeatLua),
 		nodeLeave:     rueidis.NewLuaScript(nodeLeaveLua),

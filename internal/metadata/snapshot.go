@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/topicconfig"
 )
 
 // snapshot is what this broker knows. It is immutable; the maps may be nil.
@@ -55,6 +57,17 @@ func (s *snapshot) with(name string, t *Topic, revision string) *snapshot {
 		next.all = slices.Insert(next.all, i, t)
 	}
 	return next
+}
+
+// resolved returns a snapshot of the same topics with their settings resolved anew.
+func (s *snapshot) resolved(schema *topicconfig.Schema) *snapshot {
+	topics := make([]*Topic, len(s.all))
+	for i, t := range s.all {
+		next := *t
+		next.Config = schema.Effective(t.Name, t.Configs)
+		topics[i] = &next
+	}
+	return s.withTopics(topics, s.revision)
 }
 
 func (s *snapshot) withNodes(nodes []Node) *snapshot {

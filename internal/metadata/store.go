@@ -48,9 +48,13 @@ type Store struct {
 	superseded atomic.Bool
 
 	snap    atomic.Pointer[snapshot]
+	configs atomic.Pointer[configSnapshot]
 	apply   sync.Mutex // held while a new snapshot is made
 	misses  misses
 	deleted chan struct{} // capacity 1: something waits in korvet:topics:deleting
+
+	dynamic        topicconfig.Dynamic // of the settings in force; guarded by apply
+	configsChanged atomic.Pointer[func()]
 }
 
 // Open claims or checks the namespace, registers the broker under its id and loads the topics. It refuses a namespace
@@ -60,6 +64,7 @@ func Open(ctx context.Context, client rueidis.Client, opt Options) (*Store, erro
 	s := &Store{opt: opt, redis: client, scripts: newScripts(), deleted: make(chan struct{}, 1)}
 	s.misses.init(opt.MissInterval, opt.Now)
 	s.snap.Store(&snapshot{})
+	s.configs.Store(&configSnapshot{})
 	id, err := newClusterID(opt.Random)
 	if err != nil {
 		return nil, err
@@ -105,6 +110,7 @@ func (s *Store) key(rest string) string { return s.opt.Namespace + ":" + rest }
 func (s *Store) topicsKey() string   { return s.key("topics") }
 func (s *Store) deletingKey() string { return s.key("topics:deleting") }
 func (s *Store) nodesKey() string    { return s.key("broker:nodes") }
+func (s *Store) configsKey() string  { return s.key("configs") }
 
 // run executes a script on its key. Failures are ErrUnavailable.
 func (s *Store) run(ctx context.Context, script *rueidis.Lua, key string, args ...string) ([]rueidis.RedisMessage, error) {

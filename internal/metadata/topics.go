@@ -142,7 +142,7 @@ func encode(t *Topic) (string, error) {
 	return string(b), nil
 }
 
-// newRevision makes a random name for the state of korvet:topics after a change: a counter would repeat after a failover.
+// newRevision makes a random name for the state of a hash after a change: a counter would repeat after a failover.
 func (s *Store) newRevision() (string, error) {
 	r, err := uuid.NewRandomFromReader(s.opt.Random)
 	if err != nil {
@@ -170,6 +170,9 @@ func (s *Store) put(name string, t *Topic, before, revision string) {
 	cur := s.snap.Load()
 	if before != cur.revision {
 		revision = ""
+	}
+	if t != nil {
+		t.Config = s.opt.Schema.Effective(t.Name, t.Configs) // the dynamic defaults may have changed since it was decoded
 	}
 	if have := cur.byName[name]; have != nil && t != nil && have.newerThan(t) {
 		t = have

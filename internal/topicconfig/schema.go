@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"sync/atomic"
 )
 
 // Options are what a server gives to its topics. They are plain data.
@@ -25,10 +26,13 @@ type Pattern struct {
 	Configs    map[string]string // topic settings by name
 }
 
-// Schema validates and resolves topic settings for one server. It is immutable.
+// Schema validates and resolves topic settings for one server. It is safe for concurrent use; only the dynamic defaults
+// change.
 type Schema struct {
 	settings []Setting
 	byName   map[string]*Setting
+	byBroker map[string]*Setting // by the broker setting that gives the default
+	dynamic  atomic.Pointer[Dynamic]
 	defaults map[string]string
 	patterns []Pattern
 	remote   bool
@@ -36,9 +40,14 @@ type Schema struct {
 
 // New checks the server's defaults and patterns and returns every problem, each as an error of the list.
 func New(opt Options) (*Schema, []error) {
-	s := &Schema{settings: table(), byName: map[string]*Setting{}, remote: opt.RemoteStorage}
+	s := &Schema{settings: table(), byName: map[string]*Setting{}, byBroker: map[string]*Setting{}, remote: opt.RemoteStorage}
+	s.dynamic.Store(&Dynamic{})
 	for i := range s.settings {
-		s.byName[s.settings[i].Name] = &s.settings[i]
+		setting := &s.settings[i]
+		s.byName[setting.Name] = setting
+		if setting.BrokerName != "" {
+			s.byBroker[setting.BrokerName] = setting
+		}
 	}
 	var problems []error
 	s.defaults, problems = s.parseAll(opt.Defaults)
@@ -125,6 +134,8 @@ type Source int8
 const (
 	FromTopic Source = iota
 	FromPattern
+	FromBroker  // a dynamic default of this broker
+	FromCluster // a dynamic default of all brokers
 	FromServer
 	FromDefault
 )
@@ -148,10 +159,7 @@ func (s *Schema) Resolve(topic string, own map[string]string, setting *Setting) 
 			break
 		}
 	}
-	if v, ok := s.defaults[setting.Name]; ok {
-		values = append(values, Value{v, FromServer})
-	}
-	return append(values, Value{setting.Default, FromDefault})
+	return append(values, s.ResolveBroker(setting)...)
 }
 
 // value is the one in force.

@@ -1,7 +1,7 @@
 // Package topicconfig knows every topic setting: its name, type, default, validation and whether it has an effect.
 //
 // A setting's value comes from the topic itself, else from the first pattern of korvet.topics that gives one, else from
-// the server's settings, else from the table. Names, types, ranges and messages are Apache Kafka 4.4's.
+// the dynamic defaults (of this broker, then of all), else from the server's settings, else from the table. Names, types, ranges and messages are Apache Kafka 4.4's.
 package topicconfig
 
 import (

@@ -18,6 +18,9 @@ type Settings struct {
 	ConsumerMaxSize   int           // group.consumer.max.size
 	Assignors         []string      // group.consumer.assignors; the first is the default
 	Migration         Migration     // group.consumer.migration.policy
+	// AssignmentInterval is the least time between two target assignments of a consumer group, so that a burst of joins
+	// makes few: group.consumer.assignment.interval.ms (KIP-1263). 0: each change is assigned at once.
+	AssignmentInterval time.Duration
 
 	// NewID makes a member id's random part, never the same twice.
 	NewID func() string

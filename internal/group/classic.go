@@ -12,8 +12,9 @@ const (
 	// (Kafka has the same five minutes.)
 	newMemberTimeout = 5 * time.Minute
 
-	// leastWait keeps a rebalance that nobody joined from being tried again at once for a rebalance timeout of 0.
-	leastWait = time.Second
+	// leastRebalance is how long the phases of a rebalance take their time for, whatever clients ask: with a rebalance
+	// timeout of 0 ms nobody could ever join in time.
+	leastRebalance = time.Second
 )
 
 // classicGroup is a group under the classic protocol: clients join, one of them assigns, all get their part.

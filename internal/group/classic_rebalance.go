@@ -91,7 +91,7 @@ func (c *classicGroup) completeJoin(now time.Time, out *Effects) {
 	}
 	c.remove(late, out)
 	if len(c.list) > 0 && !c.electLeader() {
-		c.waitForJoins(now, max(c.rebalanceTimeout(), leastWait))
+		c.waitForJoins(now, c.rebalanceTimeout())
 		return
 	}
 	c.initial = false

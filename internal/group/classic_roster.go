@@ -110,7 +110,7 @@ func (r *roster) vote(m *classicMember) string {
 
 // rebalanceTimeout is the longest of the members'.
 func (r *roster) rebalanceTimeout() time.Duration {
-	var longest time.Duration
+	longest := leastRebalance
 	for _, m := range r.list {
 		longest = max(longest, m.rebalance)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // topicsFlags are the flags of korvet topics, named as kafka-topics has them.
@@ -102,14 +101,11 @@ func (f *topicsFlags) validate(partitionsSet bool) ([]kadm.AlterConfig, error) {
 func (f *topicsFlags) run(ctx context.Context, configs []kadm.AlterConfig, p topicsPrinter) error {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(f.bootstrap, ",")...), kgo.ClientID("korvet-topics"), kgo.RequestRetries(3))
+	client, err := openClient(ctx, f.bootstrap, "korvet-topics")
 	if err != nil {
-		return usageError{fmt.Errorf("--bootstrap-server %s: %w", f.bootstrap, err)}
+		return err
 	}
 	defer client.Close()
-	if err := client.Ping(ctx); err != nil {
-		return fmt.Errorf("no broker answers on %s: %w", f.bootstrap, err)
-	}
 	t := topicsAdmin{client: kadm.NewClient(client), flags: f, print: p}
 	switch {
 	case f.create:

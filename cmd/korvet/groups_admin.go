@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// groupsAdmin does what korvet groups is asked for.
+type groupsAdmin struct {
+	client *kadm.Client
+	flags  *groupsFlags
+	job    groupsJob
+	print  groupsPrinter
+}
+
+func (g groupsAdmin) list(ctx context.Context) error {
+	groups, err := g.client.ListGroupsByType(ctx, g.flags.kind.values, g.flags.state.values...)
+	if err != nil {
+		return fmt.Errorf("list groups: %w", err)
+	}
+	return g.print.list(groups.Sorted(), g.flags.kind.on, g.flags.state.on)
+}
+
+// names are the groups that are asked for, each once and in order.
+func (g groupsAdmin) names(ctx context.Context) ([]string, error) {
+	if !g.flags.allGroups {
+		return sortedSet(g.flags.groups), nil
+	}
+	groups, err := g.client.ListGroups(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list groups: %w", err)
+	}
+	return groups.Groups(), nil
+}
+
+func (g groupsAdmin) delete(ctx context.Context) error {
+	names, err := g.names(ctx)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	responses, err := g.client.DeleteGroups(ctx, names...)
+	if err != nil {
+		return fmt.Errorf("delete groups: %w", err)
+	}
+	var problems []error
+	for _, r := range responses.Sorted() {
+		if r.Err != nil {
+			problems = append(problems, groupError("delete", r.Group, r.Err, r.ErrMessage))
+			continue
+		}
+		g.print.done(groupDone{Group: r.Group, Done: "deleted"})
+	}
+	return errors.Join(problems...)
+}
+
+func (g groupsAdmin) deleteOffsets(ctx context.Context) error {
+	group := g.flags.groups[0]
+	partitions, err := g.partitions(ctx, g.job.scopes)
+	if err != nil {
+		return err
+	}
+	responses, err := g.client.DeleteOffsets(ctx, group, partitions)
+	if err != nil {
+		return groupError("delete offsets of", group, err, "")
+	}
+	var deleted []offsetDeletion
+	var problems []error
+	for _, t := range partitions.Sorted() {
+		for _, p := range t.Partitions {
+			one := offsetDeletion{Group: group, Topic: t.Topic, Partition: p}
+			err, ok := responses.Lookup(t.Topic, p)
+			if !ok {
+				err = errors.New("the broker does not say")
+			}
+			if err != nil {
+				one.Error = err.Error()
+				problems = append(problems, groupError(fmt.Sprintf("delete offset of %s-%d of", t.Topic, p), group, err, ""))
+			}
+			deleted = append(deleted, one)
+		}
+	}
+	return errors.Join(append([]error{g.print.deletedOffsets(deleted)}, problems...)...)
+}
+
+// partitions are those that scopes stand for. One that does not exist is an error.
+func (g groupsAdmin) partitions(ctx context.Context, scopes []scope) (kadm.TopicsSet, error) {
+	set := kadm.TopicsSet{}
+	var topics []string
+	for _, s := range scopes {
+		topics = append(topics, s.topic)
+	}
+	details, err := g.client.ListTopicsWithInternal(ctx, sortedSet(topics)...)
+	if err != nil {
+		return nil, fmt.Errorf("describe topics: %w", err)
+	}
+	var problems []error
+	for _, s := range scopes {
+		d := details[s.topic]
+		if d.Err != nil {
+			problems = append(problems, topicError("describe", s.topic, d.Err, ""))
+			continue
+		}
+		numbers := s.partitions
+		if len(numbers) == 0 {
+			numbers = d.Partitions.Numbers()
+		}
+		for _, p := range numbers {
+			if _, ok := d.Partitions[p]; !ok {
+				problems = append(problems, fmt.Errorf("topic %s has no partition %d, but %d partitions from 0 on", s.topic, p, len(d.Partitions)))
+			}
+			set.Add(s.topic, p)
+		}
+	}
+	return set, errors.Join(problems...)
+}
+
+func groupError(verb, group string, err error, message string) error {
+	if errors.Is(err, kerr.UnknownMemberID) { // what a commit from outside is told
+		message = "the group has members: stop them first"
+	}
+	return &brokerError{doing: verb + " group " + group, message: message, err: err}
+}

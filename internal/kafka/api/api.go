@@ -12,54 +12,63 @@ import (
 
 // Deps is what an API needs of the rest of the broker. All fields are required.
 type Deps struct {
-	Logs    Logs
-	Topics  Topics
-	Cluster Cluster
-	Epochs  LeaderEpochs
-	Schema  *topicconfig.Schema
-	Now     func() time.Time
-	Random  io.Reader // of session and producer ids; safe for concurrent use, as crypto/rand.Reader is
-	Log     *slog.Logger
-	Metrics Metrics
+	Logs       Logs
+	Topics     Topics
+	Cluster    Cluster
+	Epochs     LeaderEpochs
+	Groups     Groups
+	Offsets    GroupOffsets
+	GroupAdmin GroupAdmin
+	Schema     *topicconfig.Schema
+	Now        func() time.Time
+	Random     io.Reader // of session and producer ids; safe for concurrent use, as crypto/rand.Reader is
+	Log        *slog.Logger
+	Metrics    Metrics
 }
 
 // API serves requests. It is safe for concurrent use.
 type API struct {
-	logs      Logs
-	topics    Topics
-	cluster   Cluster
-	epochs    LeaderEpochs
-	schema    *topicconfig.Schema
-	now       func() time.Time
-	random    io.Reader
-	log       *slog.Logger
-	metrics   Metrics
-	settings  Settings
-	routes    routes
-	effective effectiveCache
-	sessions  *fetchSessions
-	inflated  *sizeBudget // of records being produced
-	control   *sizeBudget // of decoded control requests
-	fetching  *sizeBudget // of fetches that are served
+	logs       Logs
+	topics     Topics
+	cluster    Cluster
+	epochs     LeaderEpochs
+	groups     Groups
+	offsets    GroupOffsets
+	groupAdmin GroupAdmin
+	schema     *topicconfig.Schema
+	now        func() time.Time
+	random     io.Reader
+	log        *slog.Logger
+	metrics    Metrics
+	settings   Settings
+	routes     routes
+	effective  effectiveCache
+	sessions   *fetchSessions
+	inflated   *sizeBudget // of records being produced
+	control    *sizeBudget // of decoded control requests
+	fetching   *sizeBudget // of fetches that are served
 }
 
 // New makes an API.
 func New(d Deps, s Settings) *API {
 	return &API{
-		logs:     d.Logs,
-		topics:   d.Topics,
-		cluster:  d.Cluster,
-		epochs:   d.Epochs,
-		schema:   d.Schema,
-		now:      d.Now,
-		random:   d.Random,
-		log:      d.Log,
-		metrics:  d.Metrics,
-		settings: s,
-		routes:   newRoutes(),
-		sessions: newFetchSessions(s.MaxFetchSessions, s.FetchSessionEvictAfter, d.Random),
-		inflated: newSizeBudget(s.MaxDecompressedBytes, smallInflated),
-		control:  newSizeBudget(s.MaxControlRequestBytes, smallControl),
-		fetching: newSizeBudget(maxFetchingBytes, smallFetching),
+		logs:       d.Logs,
+		topics:     d.Topics,
+		cluster:    d.Cluster,
+		epochs:     d.Epochs,
+		groups:     d.Groups,
+		offsets:    d.Offsets,
+		groupAdmin: d.GroupAdmin,
+		schema:     d.Schema,
+		now:        d.Now,
+		random:     d.Random,
+		log:        d.Log,
+		metrics:    d.Metrics,
+		settings:   s,
+		routes:     newRoutes(),
+		sessions:   newFetchSessions(s.MaxFetchSessions, s.FetchSessionEvictAfter, d.Random),
+		inflated:   newSizeBudget(s.MaxDecompressedBytes, smallInflated),
+		control:    newSizeBudget(s.MaxControlRequestBytes, smallControl),
+		fetching:   newSizeBudget(maxFetchingBytes, smallFetching),
 	}
 }

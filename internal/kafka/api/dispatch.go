@@ -38,9 +38,14 @@ func (a *API) decode(c *call, req kmsg.Request) error {
 		return fmt.Errorf("decode %s: no decoder", c.route.name)
 	}
 	if err := unsafe.UnsafeReadFrom(c.req.Body); err != nil {
-		return fmt.Errorf("decode %s version %d: %w", c.route.name, c.version(), errMalformed) // kmsg's own text speaks of a response
+		return malformed(c)
 	}
 	return nil
+}
+
+// malformed is the error of a request that kmsg does not decode, whose own text speaks of a response.
+func malformed(c *call) error {
+	return fmt.Errorf("decode %s version %d: %w", c.route.name, c.version(), errMalformed)
 }
 
 // checkSize refuses a control request above the limit.

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/group"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/topicconfig"
@@ -54,6 +55,31 @@ var errorCodes = []errorKind{
 	{metadata.ErrUnavailable, kerr.RequestTimedOut, true},     // it may have happened
 	{metadata.ErrVersionConflict, kerr.RequestTimedOut, true}, // it lost every race it was repeated in
 	{metadata.ErrSuperseded, kerr.NotLeaderForPartition, true},
+
+	{group.ErrUnknownMember, kerr.UnknownMemberID, false},
+	{group.ErrIllegalGeneration, kerr.IllegalGeneration, false},
+	{group.ErrRebalanceInProgress, kerr.RebalanceInProgress, false},
+	{group.ErrInconsistentProtocol, kerr.InconsistentGroupProtocol, false},
+	{group.ErrFencedInstance, kerr.FencedInstanceID, false},
+	{group.ErrMemberIDRequired, kerr.MemberIDRequired, false},
+	{group.ErrInvalidSession, kerr.InvalidSessionTimeout, false},
+	{group.ErrInvalidGroupID, kerr.InvalidGroupID, false},
+	{group.ErrGroupFull, kerr.GroupMaxSizeReached, false},
+	{group.ErrNonEmpty, kerr.NonEmptyGroup, false},
+	{group.ErrNotFound, kerr.GroupIDNotFound, false},
+	{group.ErrSubscribed, kerr.GroupSubscribedToTopic, false},
+	{group.ErrInvalidRequest, kerr.InvalidRequest, false},
+	{group.ErrFencedMemberEpoch, kerr.FencedMemberEpoch, false},
+	{group.ErrStaleMemberEpoch, kerr.StaleMemberEpoch, false},
+	{group.ErrUnreleasedInstance, kerr.UnreleasedInstanceID, false},
+	{group.ErrUnsupportedAssignor, kerr.UnsupportedAssignor, false},
+	{group.ErrInvalidRegexp, kerr.InvalidRegularExpression, false},
+	{group.ErrUnsupportedVersion, kerr.UnsupportedVersion, false},
+	{group.ErrMetadataTooLarge, kerr.OffsetMetadataTooLarge, false},
+	{group.ErrUnsupportedMigration, kerr.GroupIDNotFound, false}, // the group is none of the protocol that was asked for
+	{group.ErrNotCoordinator, kerr.NotCoordinator, true},
+	{group.ErrCoordinatorUnavailable, kerr.CoordinatorNotAvailable, true},
+	{group.ErrLoading, kerr.CoordinatorLoadInProgress, true},
 
 	{context.DeadlineExceeded, kerr.RequestTimedOut, true},
 	{context.Canceled, kerr.RequestTimedOut, true},

@@ -115,7 +115,9 @@ func fuzzedAPI(t *testing.T) (*API, *server.ConnInfo) {
 	cluster := &fakeCluster{nodes: []metadata.Node{{ID: 1, Host: "one", Port: 9092}}}
 	set := DefaultSettings()
 	set.FetchMaxWait = time.Millisecond
+	groups := newFakeGroups()
 	api := New(Deps{
+		Groups: groups, Offsets: fakeOffsets{groups}, GroupAdmin: fakeGroupAdmin{groups},
 		Logs: newFakeLogs(), Topics: topics, Cluster: cluster, Epochs: cluster, Schema: schema, Metrics: cluster,
 		Now: time.Now, Random: &lockedRandom{r: rand.New(rand.NewSource(1))}, Log: slog.New(slog.DiscardHandler),
 	}, set)

@@ -30,6 +30,7 @@ type broker struct {
 	logs    *fakeLogs
 	topics  *fakeTopics
 	cluster *fakeCluster
+	groups  *fakeGroups
 	lines   *logBuffer
 	now     atomic.Int64 // ms
 	drain   context.CancelFunc
@@ -39,7 +40,7 @@ type broker struct {
 // newBroker makes a broker with two topics: t of one partition and t3 of three.
 func newBroker(t *testing.T, change func(*Settings)) *broker {
 	t.Helper()
-	b := &broker{t: t, logs: newFakeLogs(), topics: newFakeTopics(), lines: &logBuffer{}}
+	b := &broker{t: t, logs: newFakeLogs(), topics: newFakeTopics(), groups: newFakeGroups(), lines: &logBuffer{}}
 	b.cluster = &fakeCluster{nodes: []metadata.Node{{ID: 1, Host: "one", Port: 9092}}}
 	b.now.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli())
 	schema, problems := topicconfig.New(topicconfig.Options{})
@@ -52,6 +53,7 @@ func newBroker(t *testing.T, change func(*Settings)) *broker {
 	}
 	b.api = New(Deps{
 		Logs: b.logs, Topics: b.topics, Cluster: b.cluster, Epochs: b.cluster, Schema: schema, Metrics: b.cluster,
+		Groups: b.groups, Offsets: fakeOffsets{b.groups}, GroupAdmin: fakeGroupAdmin{b.groups},
 		Now:    func() time.Time { return time.UnixMilli(b.now.Load()) },
 		Random: &lockedRandom{r: rand.New(rand.NewSource(1))},
 		Log:    b.lines.logger(),
@@ -59,7 +61,7 @@ func newBroker(t *testing.T, change func(*Settings)) *broker {
 	draining, drain := context.WithCancel(context.Background())
 	t.Cleanup(drain)
 	b.drain = drain
-	b.conn = &server.ConnInfo{ID: 1, Local: &net.TCPAddr{}, Remote: &net.TCPAddr{}, Draining: draining}
+	b.conn = &server.ConnInfo{ID: 1, Local: &net.TCPAddr{}, Remote: &net.TCPAddr{IP: net.IPv4(1, 2, 3, 4), Port: 5}, Draining: draining}
 	b.create("t", 1, nil)
 	b.create("t3", 3, nil)
 	return b

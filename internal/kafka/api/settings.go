@@ -26,6 +26,7 @@ type Settings struct {
 	FetchSessionEvictAfter time.Duration
 
 	TopicSettings
+	GroupSettings
 }
 
 // DefaultSettings returns the defaults.
@@ -40,5 +41,6 @@ func DefaultSettings() Settings {
 		MaxFetchSessions:          1000,
 		FetchSessionEvictAfter:    2 * time.Minute,
 		TopicSettings:             DefaultTopicSettings(),
+		GroupSettings:             DefaultGroupSettings(),
 	}
 }

@@ -145,7 +145,7 @@ func (p *Partition) Read(ctx context.Context, req ReadRequest, dst []byte) (Read
 
 // catchUp reads what is in Redis only, and goes on reading for the consumer's next request.
 func (p *Partition) catchUp(ctx context.Context, s logEnds, req ReadRequest, dst []byte) ([]byte, error) {
-	out, spare, hit := p.readChunk(ctx, req, dst)
+	out, spare, hit := p.readChunk(ctx, req, s.high, dst)
 	if !hit {
 		var err error
 		if out, err = p.readLocal(ctx, s, req, dst); err != nil {

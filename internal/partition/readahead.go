@@ -59,8 +59,9 @@ func (p *Partition) dropAhead(before time.Duration) (left bool) {
 	return left
 }
 
-// readChunk answers a request from what was read in advance, if that is there and fits. spare is a buffer for the next one.
-func (p *Partition) readChunk(ctx context.Context, req ReadRequest, dst []byte) (out, spare []byte, hit bool) {
+// readChunk answers a request from what was read in advance, if that is there and fits: it must not pass the high watermark
+// that the answer tells. spare is a buffer for the next one.
+func (p *Partition) readChunk(ctx context.Context, req ReadRequest, high int64, dst []byte) (out, spare []byte, hit bool) {
 	c := p.ahead.take(req)
 	if c == nil {
 		return dst, nil, false
@@ -71,7 +72,7 @@ func (p *Partition) readChunk(ctx context.Context, req ReadRequest, dst []byte) 
 	case <-ctx.Done():
 		return dst, nil, false
 	}
-	if c.err != nil || len(c.raw) == 0 || len(c.raw) > req.MaxBytes || p.over() != nil {
+	if c.err != nil || len(c.raw) == 0 || len(c.raw) > req.MaxBytes || nextOffset(c.raw) > high || p.over() != nil {
 		return dst, nil, false
 	}
 	if len(dst) == 0 {

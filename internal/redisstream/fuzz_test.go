@@ -115,10 +115,10 @@ func FuzzAppendReply(f *testing.F) {
 
 // FuzzParseView reads arbitrary texts as the fields that a view is made of.
 func FuzzParseView(f *testing.F) {
-	f.Add("10-4", lifeOne, "1/a", "3", "start", "5", "0", "sealed 0 9 10 20", "0", "18446744073709551615")
-	f.Add("x", "", "", "-1", "s:x", "5", "1", "sealed 9 0 10", "2147483648", "-1")
-	f.Add("0-0", "", "", "", "open", "18446744073709551615", "-9", "sealed -1 9223372036854775807 0 0", "0", "9")
-	f.Fuzz(func(t *testing.T, last, topic, owner, epoch, field, value, number, segment, leaderEpoch, before string) {
+	f.Add("10-4", "9-3", lifeOne, "1/a", "3", "start", "5", "0", "sealed 0 9 10 20", "0", "18446744073709551615")
+	f.Add("x", "y", "", "", "-1", "s:x", "5", "1", "sealed 9 0 10", "2147483648", "-1")
+	f.Add("0-0", "1-1", "", "", "", "open", "18446744073709551615", "-9", "sealed -1 9223372036854775807 0 0", "0", "9")
+	f.Fuzz(func(t *testing.T, last, noted, topic, owner, epoch, field, value, number, segment, leaderEpoch, before string) {
 		str := func(s string) resp.Value { return resp.Value{Kind: '$', Str: s} }
 		list := func(s ...string) resp.Value {
 			v := resp.Value{Kind: '*'}
@@ -127,8 +127,12 @@ func FuzzParseView(f *testing.F) {
 			}
 			return v
 		}
-		v, err := parseView([4]resp.Value{
-			list("length", "1", "last-generated-id", last), list(topic, owner, epoch),
+		var v View
+		if token, err := v.leader(list(topic, owner, epoch, noted)); err == nil && token != noted {
+			t.Fatalf("token %q instead of %q", token, noted)
+		}
+		v, err := parseView(v, [4]resp.Value{
+			str(noted), list("length", "1", "last-generated-id", last),
 			list(field, value, "s:"+number, segment), list(leaderEpoch, before),
 		})
 		if err != nil {

@@ -40,14 +40,33 @@ type View struct {
 	Epochs   []Epoch   // by rising epoch
 }
 
-// Look reads a partition's view in one round trip.
+// Look reads a partition's view in two round trips. The log ends at the last entry that its leaders noted: those above are
+// strangers'.
 func (s *Shard) Look(ctx context.Context, keys Keys) (View, error) {
+	v := View{LastSeq: BeforeFirst}
+	var leader [1]resp.Value
+	err := s.readAll(ctx, resp.AppendCommand(nil, "HMGET", keys.Leader, "topic", "owner", "epoch", "token"), leader[:])
+	if err != nil {
+		return View{}, err
+	}
+	token, err := v.leader(leader[0])
+	if err != nil {
+		return View{}, err
+	}
 	var request []byte
-	request = resp.AppendCommand(request, "XINFO", "STREAM", keys.Stream)
-	request = resp.AppendCommand(request, "HMGET", keys.Leader, "topic", "owner", "epoch")
+	request = resp.AppendCommand(request, "HGET", keys.State(token), "last")
+	request = resp.AppendCommand(request, "XINFO", "STREAM", keys.Stream) // after the leader's note: it is not older than that
 	request = resp.AppendCommand(request, "HGETALL", keys.Segments)
 	request = resp.AppendCommand(request, "HGETALL", keys.Epochs)
 	var replies [4]resp.Value
+	if err := s.readAll(ctx, request, replies[:]); err != nil {
+		return View{}, err
+	}
+	return parseView(v, replies)
+}
+
+// readAll sends commands on a read connection and takes their answers.
+func (s *Shard) readAll(ctx context.Context, request []byte, replies []resp.Value) error {
 	err := s.reads.do(ctx, request, func(r *resp.Reader) error {
 		for i := range replies {
 			v, err := r.Value()
@@ -59,30 +78,28 @@ func (s *Shard) Look(ctx context.Context, keys Keys) (View, error) {
 		return nil
 	})
 	if err != nil {
-		return View{}, fmt.Errorf("look at partition: %w", err)
+		return fmt.Errorf("look at partition: %w", err)
 	}
-	return parseView(replies)
+	return nil
 }
 
-func parseView(replies [4]resp.Value) (View, error) {
-	v := View{LastSeq: BeforeFirst}
-	if e, ok := replies[0].Err().(resp.Error); ok {
-		if !strings.Contains(string(e), "no such key") {
-			return v, fmt.Errorf("look at stream: %w", refusal(e))
-		}
+// parseView reads the answers after the leader's.
+func parseView(v View, replies [4]resp.Value) (View, error) {
+	noted, info := replies[0], replies[1]
+	if e, ok := info.Err().(resp.Error); ok && strings.Contains(string(e), "no such key") {
+		info = resp.Value{}
 	} else {
 		v.Exists = true
-		if err := v.stream(replies[0]); err != nil {
-			return v, err
-		}
 	}
-	for _, reply := range replies[1:] {
+	for _, reply := range []resp.Value{noted, info, replies[2], replies[3]} {
 		if e, ok := reply.Err().(resp.Error); ok {
 			return v, fmt.Errorf("look at partition: %w", refusal(e))
 		}
 	}
-	if err := v.leader(replies[1]); err != nil {
-		return v, err
+	if v.Exists {
+		if err := v.stream(info, noted); err != nil {
+			return v, err
+		}
 	}
 	if err := v.registry(replies[2]); err != nil {
 		return v, err
@@ -90,29 +107,42 @@ func parseView(replies [4]resp.Value) (View, error) {
 	return v, v.epochs(replies[3])
 }
 
-func (v *View) stream(info resp.Value) (err error) {
+// stream finds the end of the log: the entry that its leaders noted as the last, or, if that is lost or there is none, the
+// stream's own.
+func (v *View) stream(info, noted resp.Value) (err error) {
+	var last ID
 	info.Pairs(func(field string, value resp.Value) {
 		if field == "last-generated-id" {
-			var id ID
-			if id, err = ParseID(value.Str); err == nil && id != (ID{}) { // 0-0: nothing was ever written
-				v.LastSeq = id.Seq
-			}
+			last, err = ParseID(value.Str)
 		}
 	})
-	return err
+	if err != nil || last == (ID{}) { // 0-0: nothing was ever written
+		return err
+	}
+	if id, err := ParseID(noted.Str); err == nil && !id.After(last) {
+		last = id
+	}
+	v.LastSeq = last.Seq
+	return nil
 }
 
-func (v *View) leader(f resp.Value) error {
-	if len(f.Elems) != 3 {
-		return fmt.Errorf("look at leader: %w", resp.ErrProtocol)
+// leader reads who leads, and returns the token.
+func (v *View) leader(f resp.Value) (token string, err error) {
+	if e, ok := f.Err().(resp.Error); ok {
+		return "", fmt.Errorf("look at leader: %w", refusal(e))
+	}
+	if len(f.Elems) != 4 {
+		return "", fmt.Errorf("look at leader: %w", resp.ErrProtocol)
 	}
 	v.TopicID, v.Owner = f.Elems[0].Str, f.Elems[1].Str
-	if f.Elems[2].Null {
-		return nil
+	if !f.Elems[2].Null {
+		epoch, err := strconv.ParseInt(f.Elems[2].Str, 10, 32)
+		if err != nil {
+			return "", fmt.Errorf("look at leader: %w", err)
+		}
+		v.Epoch = int32(epoch)
 	}
-	epoch, err := strconv.ParseInt(f.Elems[2].Str, 10, 32)
-	v.Epoch = int32(epoch)
-	return err
+	return f.Elems[3].Str, nil
 }
 
 func (v *View) registry(f resp.Value) error {

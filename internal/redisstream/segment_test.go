@@ -338,6 +338,34 @@ func TestLookAtWhatIsNotThere(t *testing.T) {
 	}
 }
 
+func TestLookEndsTheLogBelowStrangersEntries(t *testing.T) {
+	for name, id := range map[string]func(ms uint64) string{
+		"low sequence":  func(ms uint64) string { return ID{ms + 1, 0}.String() },
+		"high sequence": func(ms uint64) string { return ID{ms + 1, 500}.String() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, token, ms := filled(t, 5)
+			b.Do("XADD", b.keys.Stream, id(ms), "f", "v")
+			if v := b.look(); EndOffset(v.LastSeq) != 5 {
+				t.Errorf("the log ends at %d, want 5", EndOffset(v.LastSeq))
+			}
+			b.Do("DEL", b.keys.State(token)) // nobody's note is left: the stream's own end counts
+			if v := b.look(); EndOffset(v.LastSeq) == 5 {
+				t.Error("the note of a leader was not what counted")
+			}
+		})
+	}
+}
+
+func TestLookBelievesAStreamThatLostItsEnd(t *testing.T) {
+	b, _, ms := filled(t, 5)
+	b.Do("DEL", b.keys.Stream)
+	b.Do("XADD", b.keys.Stream, ID{ms - 1, 1}.String(), "value", "v") // as a replica that lags has it
+	if v := b.look(); EndOffset(v.LastSeq) != 2 {
+		t.Errorf("the log ends at %d, want 2", EndOffset(v.LastSeq))
+	}
+}
+
 func TestLookNamesTheStreamOfEveryOffset(t *testing.T) {
 	b, token, ms := filled(t, 5)
 	b.roll(lifeOne, 0)

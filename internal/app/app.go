@@ -96,6 +96,8 @@ func (b *Broker) open(ctx context.Context) error {
 		MaxTopics:  b.cfg.Metrics.MaxTopics,
 		Topics:     b.topicNames,
 		Partitions: b.openPartitions,
+		Groups:     b.knownGroups,
+		MaxGroups:  b.cfg.Metrics.MaxGroups,
 		RedisUp:    func() bool { p := b.current(); return p != nil && p.shard.Available() },
 	})
 	b.http = httpapi.New(httpapi.Options{NotReady: b.notReady, Metrics: b.metrics.Handler(), Profiles: b.cfg.HTTP.Pprof})
@@ -183,6 +185,7 @@ func (b *Broker) serve(ctx context.Context) error {
 		}
 	})
 	b.running.Go(func() { p.worker.Run(ctx, workerTick) })
+	b.running.Go(func() { p.groups.Run(ctx) })
 	b.state.set(reasonStarting, "")
 	b.metrics.Up(true)
 	b.log.Info("serving Kafka clients", "listen", b.kafkaListener.Addr().String(),

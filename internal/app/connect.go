@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/korvet-io/korvet/internal/coordinator"
 	"github.com/korvet-io/korvet/internal/kafka/api"
 	"github.com/korvet-io/korvet/internal/kafka/server"
 	"github.com/korvet-io/korvet/internal/metadata"
@@ -29,6 +30,7 @@ type parts struct {
 	shard    *redisstream.Shard
 	replicas *redisstream.Replicas // nil: Redis is run without
 	logs     *partition.Manager
+	groups   *coordinator.Coordinator
 	worker   *worker.Worker
 	server   *server.Server
 	owner    *ownerLock
@@ -75,9 +77,10 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 		return nil, err
 	}
 	b.openLogs(p, options)
+	b.openGroups(p)
 	p.worker = worker.New(p.store, p.logs, b.log.With(componentKey, "worker"))
 	handler := api.New(api.Deps{
-		Logs: p.logs, Topics: p.store, Cluster: p.store, Epochs: p.logs, Schema: schema,
+		Logs: p.logs, Groups: p.groups, Offsets: p.groups, GroupAdmin: p.groups, Topics: p.store, Cluster: p.store, Epochs: p.logs, Schema: schema,
 		Now: time.Now, Random: rand.Reader, Log: b.log.With(componentKey, "api"), Metrics: b.metrics,
 	}, b.apiSettings())
 	p.server = server.New(server.Options{
@@ -160,6 +163,7 @@ func (b *Broker) lockOwner(cluster string, id int32, owner string) *ownerLock {
 
 // drain answers what is in flight and gives the partitions back.
 func (p *parts) drain(ctx context.Context, log *slog.Logger) {
+	p.groups.Close(ctx) // first: members that wait for a rebalance are in flight for as long as that takes
 	if err := p.server.Shutdown(ctx); err != nil {
 		log.Warn("stopping: some requests were not answered in time", "error", err)
 	}

@@ -45,6 +45,7 @@ type cell struct {
 	armed time.Time // when timer fires; zero: not at all
 
 	shown map[TopicPartition]Offset // commits to be mirrored
+	seen  group.State               // after the event before
 }
 
 func newCell(c *Coordinator, name string) *cell {
@@ -206,12 +207,13 @@ func coordinatorError(err error) error {
 	return fmt.Errorf("%w: %w", group.ErrCoordinatorUnavailable, err)
 }
 
-// settle does what follows each event: the timer is set for the machine's next deadline, and a group of which there is
-// nothing to keep is forgotten.
+// settle does what follows each event: rebalances are counted, the timer is set for the machine's next deadline, and a
+// group of which there is nothing to keep is forgotten.
 func (l *cell) settle() {
 	if l.state != loaded {
 		return
 	}
+	l.count(l.group.Summary().State)
 	if l.blank() {
 		l.state = gone
 		l.disarm()
@@ -219,6 +221,19 @@ func (l *cell) settle() {
 		return
 	}
 	l.arm(l.group.Deadline())
+}
+
+// count counts rebalances by the states that a group goes through.
+func (l *cell) count(now group.State) {
+	before := l.seen
+	l.seen = now
+	switch {
+	case now == before || before == "":
+	case now == group.PreparingRebalance, now == group.Assigning, now == group.Reconciling && before == group.Stable:
+		l.c.Observer.Rebalanced("started")
+	case now == group.Stable && before != group.Empty:
+		l.c.Observer.Rebalanced("completed")
+	}
 }
 
 // blank tells that the group is as if it had never been: clients that ask for groups that are not there cost no memory.

@@ -35,7 +35,8 @@ type Store interface {
 	Delete(ctx context.Context, name string, t Token) error
 }
 
-// Loaded is what a claim found.
+// Loaded is what a claim found. Group.Generation may be newer than Group.Group and the members, when a Save was cut short:
+// nobody was given an answer of that generation, and none up to it may be given again.
 type Loaded struct {
 	Group   group.Stored
 	Offsets []Offset

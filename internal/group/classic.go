@@ -55,7 +55,7 @@ type classicGroup struct {
 func newClassic(g *Group, now time.Time) *classicGroup {
 	return &classicGroup{
 		g: g, roster: newRoster(), pending: pendingIDs{}, state: Empty, since: now, unheard: true,
-		saved: savedGroup{members: map[string][]byte{}},
+		saved: newSavedGroup(),
 	}
 }
 

@@ -139,6 +139,7 @@ func (c *classicGroup) welcome(now time.Time, id string, req *JoinRequest, to Ti
 		c.leader = id
 	}
 	c.add(m)
+	c.saveInstance(m, out)
 	c.parkJoin(m, to, out)
 	c.alive(m, now)
 	if c.state == PreparingRebalance && c.initial {

@@ -13,6 +13,18 @@ import (
 type savedGroup struct {
 	line    classicLine
 	members map[string][]byte // the assignments by member id
+	static  map[string]string // the member ids by instance id
+}
+
+func newSavedGroup() savedGroup {
+	return savedGroup{members: map[string][]byte{}, static: map[string]string{}}
+}
+
+func (s *savedGroup) add(m *classicMember) {
+	s.members[m.id] = m.assignment
+	if m.instance != "" {
+		s.static[m.instance] = m.id
+	}
 }
 
 // classicLine is the group's own line in Redis.
@@ -45,16 +57,14 @@ type classicProtocolLine struct {
 // saveAll stores the group as it is.
 func (c *classicGroup) saveAll(out *Effects) {
 	before := c.saved.members
-	c.saved = savedGroup{
-		line: classicLine{
-			Type: Classic, State: c.state, SinceMs: c.since.UnixMilli(), Generation: c.generation,
-			ProtocolType: c.protocolType, Protocol: c.protocol, Leader: c.leader,
-		},
-		members: make(map[string][]byte, len(c.list)),
+	c.saved = newSavedGroup()
+	c.saved.line = classicLine{
+		Type: Classic, State: c.state, SinceMs: c.since.UnixMilli(), Generation: c.generation,
+		ProtocolType: c.protocolType, Protocol: c.protocol, Leader: c.leader,
 	}
 	ch := &Changes{Generation: c.generation, Group: encode(c.saved.line), Members: make(map[string][]byte, len(c.list))}
 	for _, m := range c.list {
-		c.saved.members[m.id] = m.assignment
+		c.saved.add(m)
 		ch.Members[m.id] = encodeMember(m, m.assignment)
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
@@ -65,15 +75,18 @@ func (c *classicGroup) saveAll(out *Effects) {
 	out.save(ch)
 }
 
-// saveReplaced stores that a static member has another id in the generation that is stored. If it is not in that one,
-// there is nothing to store: who finds the group as it is stored takes the member for a new one.
-func (c *classicGroup) saveReplaced(old string, m *classicMember, out *Effects) {
-	assignment, ok := c.saved.members[old]
+// saveInstance stores that a static member has another id than in the generation that is stored. A coordinator that finds
+// the old one there would fence the new one, for good. If the instance is not in that generation, there is nothing to
+// store: who finds it takes the member for a new one.
+func (c *classicGroup) saveInstance(m *classicMember, out *Effects) {
+	old, ok := c.saved.static[m.instance]
 	if !ok {
 		return
 	}
+	assignment := c.saved.members[old]
 	delete(c.saved.members, old)
 	c.saved.members[m.id] = assignment
+	c.saved.static[m.instance] = m.id
 	if c.saved.line.Leader == old {
 		c.saved.line.Leader = m.id
 	}
@@ -129,7 +142,7 @@ func decodeClassic(g *Group, st Stored, now time.Time) (machine, error) {
 // readmit adds a member that a stored generation has.
 func (c *classicGroup) readmit(m *classicMember, now time.Time) {
 	c.add(m)
-	c.saved.members[m.id] = m.assignment
+	c.saved.add(m)
 	c.alive(m, now)
 }
 

@@ -202,3 +202,16 @@ func FuzzRestore(f *testing.F) {
 		r.apply(&out)
 	})
 }
+
+func TestAStaticMemberThatExpiredAndCameBackIsNotFencedAfterARestart(t *testing.T) {
+	r := newRig(t)
+	ids := r.stableOf(JoinRequest{}, aStatic("i"))
+	r.pass(9 * time.Second)
+	wantErr(t, "Heartbeat", r.heartbeat(ids[0], 1), nil)
+	r.pass(2 * time.Second)
+	r.join(aStatic("i"))
+	r.join(aJoin(ids[0]))
+	ref := MemberRef{MemberID: r.classic().static["i"].id, InstanceID: "i", Generation: 2}
+	r.restart()
+	wantErr(t, "Heartbeat in the lost generation", r.g.Heartbeat(r.now, ref), ErrIllegalGeneration)
+}

@@ -18,8 +18,7 @@ func (c *classicGroup) replace(now time.Time, m *classicMember, req *JoinRequest
 	m.client = validClient(req.Client)
 	c.setUnsynced(m, false)
 	c.alive(m, now)
-	// Stored in every state: a coordinator that only knew the old id would fence the new one, for good.
-	c.saveReplaced(old, m, out)
+	c.saveInstance(m, out)
 	if c.state == Stable && c.choose() == c.protocol {
 		c.topics = c.subscriptions()
 		out.Joins = append(out.Joins, JoinAnswer{To: to, JoinResponse: c.rejoined(m, ledBefore, req.SkipAssignment)})

@@ -63,7 +63,7 @@ func (c *consumerGroup) beat(now time.Time, img Image, req *HeartbeatRequest) He
 	}
 	assigned := m.assigned
 	changed, subscription := m.update(req)
-	if changed {
+	if changed || c.epoch == 0 {
 		c.memberChanged(m, subscription)
 	}
 	c.makeTargets(now)

@@ -49,7 +49,7 @@ type cell struct {
 }
 
 func newCell(c *Coordinator, name string) *cell {
-	return &cell{c: c, name: name, offsets: map[TopicPartition]Offset{}, tickets: map[group.Ticket]any{}}
+	return &cell{c: c, name: name, tickets: map[group.Ticket]any{}}
 }
 
 // enter calls f with the cell locked, once it is loaded. false: the cell was given up.
@@ -95,7 +95,7 @@ func (l *cell) unlock() {
 func (l *cell) load() {
 	defer l.c.wg.Done()
 	began := l.c.Now()
-	err := l.read()
+	r, err := l.read()
 	l.c.Observer.Loaded(l.c.Now().Sub(began), err)
 	if err != nil {
 		l.c.Log.Warn("cannot load a group", "group", l.name, "error", err)
@@ -105,6 +105,7 @@ func (l *cell) load() {
 	l.mu.Lock()
 	if l.state == loading {
 		l.state = loaded
+		l.group, l.offsets, l.token, l.claimed = r.group, r.offsets, r.token, r.claimed
 		waiting := l.waiting
 		l.waiting = nil
 		for _, f := range waiting {
@@ -115,29 +116,37 @@ func (l *cell) load() {
 	l.unlock()
 }
 
-// read fills the cell. It has the cell to itself: requests wait.
-func (l *cell) read() error {
+// reading is what was read of a group.
+type reading struct {
+	group   *group.Group
+	offsets map[TopicPartition]Offset
+	claimed bool
+	token   Token
+}
+
+func (l *cell) read() (reading, error) {
+	r := reading{offsets: map[TopicPartition]Offset{}}
 	there, err := l.c.Store.Exists(l.c.work, l.name)
 	if err != nil {
-		return fmt.Errorf("look for group %q: %w", l.name, err)
+		return r, fmt.Errorf("look for group %q: %w", l.name, err)
 	}
 	now := l.c.Now()
 	if !there {
-		l.group = group.New(l.name, &l.c.set.Group, now)
-		return nil
+		r.group = group.New(l.name, &l.c.set.Group, now)
+		return r, nil
 	}
 	token, found, err := l.c.Store.Claim(l.c.work, l.name)
 	if err != nil {
-		return fmt.Errorf("claim group %q: %w", l.name, err)
+		return r, fmt.Errorf("claim group %q: %w", l.name, err)
 	}
-	if l.group, err = group.Restore(l.name, &l.c.set.Group, found.Group, now); err != nil {
-		return fmt.Errorf("restore group %q: %w", l.name, err)
+	if r.group, err = group.Restore(l.name, &l.c.set.Group, found.Group, now); err != nil {
+		return r, fmt.Errorf("restore group %q: %w", l.name, err)
 	}
-	l.token, l.claimed = token, true
+	r.token, r.claimed = token, true
 	for _, o := range found.Offsets {
-		l.offsets[o.TopicPartition] = o
+		r.offsets[o.TopicPartition] = o
 	}
-	return nil
+	return r, nil
 }
 
 // giveUp answers everything that waits with an error and forgets the cell.
@@ -167,7 +176,7 @@ func (l *cell) abandon(err error) {
 		l.replaceErrors(&out, err)
 		l.answer(&out)
 	}
-	l.after(func() { l.c.remove(l) })
+	l.c.remove(l)
 }
 
 // replaceErrors has the answers of an abandoned group say why.
@@ -217,7 +226,7 @@ func (l *cell) settle() {
 	if l.blank() {
 		l.state = gone
 		l.disarm()
-		l.after(func() { l.c.remove(l) })
+		l.c.remove(l)
 		return
 	}
 	l.arm(l.group.Deadline())

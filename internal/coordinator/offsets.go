@@ -25,7 +25,8 @@ func (c *Coordinator) Commit(name string, req CommitRequest, done func(error)) {
 	})
 }
 
-// Committed returns the offsets of some partitions, or of all, as last stored. Partitions without one are left out.
+// Committed returns the offsets of some partitions, or of all, as last stored. Partitions without one are left out. Redis is
+// asked whether the group is still this broker's: what another one stored meanwhile must not be missed.
 func (c *Coordinator) Committed(ctx context.Context, name string, req CommittedRequest) ([]Offset, error) {
 	return await(ctx, func(done func([]Offset, error)) {
 		c.with(name, func(l *cell, err error) {
@@ -36,7 +37,13 @@ func (c *Coordinator) Committed(ctx context.Context, name string, req CommittedR
 				done(nil, err)
 				return
 			}
-			done(l.committed(req.Partitions), nil)
+			l.push(&op{check: true, done: func(l *cell, err error) {
+				if err != nil {
+					done(nil, err)
+					return
+				}
+				done(l.committed(req.Partitions), nil)
+			}})
 		})
 	})
 }

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/korvet-io/korvet/internal/group"
 )
@@ -13,6 +14,7 @@ type op struct {
 	gone   []TopicPartition // offsets to remove
 	save   *group.Changes
 	remove bool                     // the whole group
+	check  bool                     // nothing is stored: only that the claim is still the newest
 	done   func(l *cell, err error) // called once, with the lock held
 }
 
@@ -40,10 +42,9 @@ func (l *cell) write() {
 	for {
 		l.mu.Lock()
 		batch := l.take()
-		if len(batch) == 0 {
+		if len(batch) == 0 { // the cell was given up
 			l.writing = false
-			l.settle()
-			l.unlock()
+			l.mu.Unlock()
 			return
 		}
 		claimed, token := l.claimed, l.token
@@ -51,6 +52,12 @@ func (l *cell) write() {
 		err := l.store(claimed, token, batch)
 		l.mu.Lock()
 		l.stored(batch, err)
+		if len(l.queue) == 0 {
+			l.writing = false
+			l.settle()
+			l.unlock()
+			return
+		}
 		l.unlock()
 	}
 }
@@ -88,7 +95,7 @@ func together(a, b *op) bool {
 func (l *cell) store(claimed bool, token Token, batch []*op) error {
 	c := l.c
 	if !batch[0].commits() && !batch[0].remove && changesOf(batch) == nil {
-		return nil
+		return l.check(claimed, token, batch)
 	}
 	if !claimed {
 		var err error
@@ -110,6 +117,17 @@ func (l *cell) store(claimed bool, token Token, batch []*op) error {
 		c.Observer.Saved(c.Now().Sub(began), err)
 		return err
 	}
+}
+
+// check makes sure that the group is this broker's still, if one of the batch asks for that.
+func (l *cell) check(claimed bool, token Token, batch []*op) error {
+	if !slices.ContainsFunc(batch, func(o *op) bool { return o.check }) {
+		return nil
+	}
+	if !claimed {
+		token = 0
+	}
+	return l.c.Store.Holds(l.c.work, l.name, token)
 }
 
 // claimNew claims a group that nothing was stored of. If something is by now, this cell's picture of it is wrong.
@@ -188,7 +206,7 @@ func joined(a, b *group.Changes) *group.Changes {
 // stored takes the outcome of a batch. After an error the group is given up: what is stored of it is not known, or not
 // this broker's to change. Only a commit that changed nothing for certain leaves the group as it is.
 func (l *cell) stored(batch []*op, err error) {
-	keep := err == nil || batch[0].commits() && errors.Is(err, ErrRefused)
+	keep := err == nil || !slices.ContainsFunc(batch, func(o *op) bool { return o.save != nil || o.remove }) && errors.Is(err, ErrRefused)
 	if err != nil {
 		err = coordinatorError(err)
 		l.c.Log.Warn("cannot store a group", "group", l.name, "loaded_anew", !keep, "error", err)

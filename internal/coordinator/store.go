@@ -27,6 +27,8 @@ type Store interface {
 	// Claim makes this broker the group's coordinator: no claim before it changes anything from then on. It returns what
 	// is stored, which for a new group is nothing.
 	Claim(ctx context.Context, name string) (Token, Loaded, error)
+	// Holds returns nil while a claim is the newest, else ErrStale. Token 0 stands for: there is none.
+	Holds(ctx context.Context, name string, t Token) error
 	// Commit sets and removes offsets, all or none.
 	Commit(ctx context.Context, name string, t Token, set []Offset, gone []TopicPartition) error
 	// Save stores changes of the group's members. From then on a claim finds them, whatever happens.

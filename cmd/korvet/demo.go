@@ -37,7 +37,7 @@ func newDemo(e *env) *cobra.Command {
 		Use:   "demo",
 		Short: "Start a Redis and a broker and stream made-up shop events through them, with a live view",
 		Long: `Start a Redis and a broker, both on this machine's loopback address, and stream made-up shop events through the
-topic "events", with a live view. Not on a terminal, and with --verbose, it prints one line a second. Ctrl-C stops
+topic "events", where a group of two consumers reads them, with a live view. Not on a terminal, and with --verbose, it prints one line a second. Ctrl-C stops
 everything; the data stays and the next run goes on with it.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), e) },
@@ -98,6 +98,7 @@ func (f *demoFlags) options(e *env) (app.Options, error) {
 	settings := []string{
 		"korvet.broker.host=127.0.0.1", "korvet.broker.port=" + strconv.Itoa(f.kafkaPort),
 		"korvet.http.host=127.0.0.1", "korvet.http.port=" + strconv.Itoa(f.httpPort),
+		"korvet.broker.rebalance-delay=100ms", // both members start at once
 	}
 	if f.redisURI != "" {
 		settings = append(settings, "korvet.redis.uri="+f.redisURI)

@@ -58,6 +58,34 @@ func TestDemoStopsAfterItsRecordsAndTheNextRunGoesOnWithThem(t *testing.T) {
 	})
 }
 
+func TestDemoReadsInAGroupThatGoesOnWhereTheRunBeforeEnded(t *testing.T) {
+	h := newHome(t)
+	if code, out, stderr := h.run(h.demo("--rate", "0", "--records", "20")...); code != 0 {
+		t.Fatalf("exit %d, said %s%s", code, out, stderr)
+	}
+	r := h.start(h.demo("--rate", "0.0001")...) // one record, and time to look
+	r.says("read_by=")
+	_, broker, _ := strings.Cut(r.out.String(), "kafka ")
+	broker, _, _ = strings.Cut(broker, ",")
+	var groups []groupDescription
+	eventually(t, "both members, and 21 offsets committed:\n", r.out, func() bool {
+		code, out, _ := h.run("groups", "--bootstrap-server", broker, "--describe", "--group", "demo-consumers", "--json")
+		if code != 0 || json.Unmarshal([]byte(out), &groups) != nil || len(groups) != 1 || len(groups[0].Members) != 2 {
+			return false
+		}
+		committed := int64(0)
+		for _, o := range groups[0].Offsets {
+			if o.Committed != nil && o.ConsumerID != "" {
+				committed += *o.Committed
+			}
+		}
+		return committed == 21
+	})
+	eventually(t, "the members' partitions, and no lag:\n", r.out, func() bool {
+		return strings.Contains(r.out.String(), "total_out=1 ") && regexp.MustCompile(`lag=0,0,0 read_by=[12],[12],[12]`).MatchString(r.out.String())
+	})
+}
+
 func TestDemoEndsOnCtrlCAndLeavesNoProcess(t *testing.T) {
 	h := newHome(t)
 	r := h.start(h.demo()...)

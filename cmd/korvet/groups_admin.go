@@ -118,9 +118,13 @@ func (g groupsAdmin) partitions(ctx context.Context, scopes []scope) (kadm.Topic
 	return set, errors.Join(problems...)
 }
 
+// groupError says what is wrong with a group: for common codes in words of its own, which are the same for every broker.
 func groupError(verb, group string, err error, message string) error {
-	if errors.Is(err, kerr.UnknownMemberID) { // what a commit from outside is told
-		message = "the group has members: stop them first"
+	switch {
+	case errors.Is(err, kerr.GroupIDNotFound):
+		message = "there is no such group"
+	case errors.Is(err, kerr.NonEmptyGroup), errors.Is(err, kerr.UnknownMemberID): // the latter for commits from outside
+		message = "it has members, stop them first"
 	}
 	return &brokerError{doing: verb + " group " + group, message: message, err: err}
 }

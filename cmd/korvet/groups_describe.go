@@ -73,10 +73,10 @@ func (g groupsAdmin) find(ctx context.Context, names []string) ([]groupDescripti
 	for _, name := range classic {
 		d, ok := described[name]
 		switch {
+		case !ok, d.State == "Dead" && d.Err == nil, errors.Is(d.Err, kerr.GroupIDNotFound): // DescribeGroups before v6 says Dead
+			problems = append(problems, groupError("describe", name, kerr.GroupIDNotFound, ""))
 		case d.Err != nil:
 			problems = append(problems, groupError("describe", name, d.Err, d.ErrMessage))
-		case !ok || d.State == "Dead": // what is said of groups that do not exist before DescribeGroups v6
-			problems = append(problems, groupError("describe", name, kerr.GroupIDNotFound, ""))
 		default:
 			found = append(found, fromClassicGroup(d))
 		}

@@ -38,14 +38,17 @@ type Options struct {
 // run is a running demo.
 type run struct {
 	opt     Options
-	client  *kgo.Client // produces and consumes
+	client  *kgo.Client // produces
+	members []*kgo.Client
 	admin   *kadm.Client
 	started time.Time
 
-	acked, read, failed atomic.Int64
-	latency             latencies
-	allAcked            chan struct{} // closed when Options.Records were acknowledged
-	allRead             chan struct{} // closed when as many were read
+	acked, failed atomic.Int64
+	read          reading
+	latency       latencies
+	allAcked      chan struct{} // closed when Options.Records were acknowledged
+	allRead       chan struct{} // closed when as many were read
+	enough        sync.Once     // closes it
 
 	mu          sync.Mutex
 	lastEvent   string
@@ -58,17 +61,19 @@ func Run(ctx context.Context, o Options) (int64, error) {
 	r := &run{opt: o, allAcked: make(chan struct{}), allRead: make(chan struct{})}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	defer r.close()
 	if err := r.connect(ctx); err != nil {
 		if ctx.Err() != nil {
 			return 0, nil
 		}
 		return 0, err
 	}
-	defer r.client.Close()
 	r.started = o.Now()
 	var running sync.WaitGroup
 	running.Go(func() { r.produce(ctx) })
-	running.Go(func() { r.consume(ctx) })
+	for _, member := range r.members {
+		running.Go(func() { r.consume(ctx, member) })
+	}
 	running.Go(func() { r.show(ctx) })
 	select {
 	case <-ctx.Done():
@@ -76,10 +81,20 @@ func Run(ctx context.Context, o Options) (int64, error) {
 	}
 	stop()
 	running.Wait()
+	r.leave()
 	return r.acked.Load(), nil
 }
 
-// connect creates the topic and opens a client that reads from its present end.
+// close ends what connect has opened.
+func (r *run) close() {
+	for _, client := range append(r.members, r.client) {
+		if client != nil {
+			client.Close()
+		}
+	}
+}
+
+// connect creates the topic and opens a producer and the members of the group.
 func (r *run) connect(ctx context.Context) error {
 	seed := kgo.SeedBrokers(r.opt.Places.Kafka)
 	setup, err := kgo.NewClient(seed)
@@ -98,15 +113,17 @@ func (r *run) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list offsets of topic %s: %w", Topic, err)
 	}
-	from := map[int32]kgo.Offset{}
-	ends.Each(func(o kadm.ListedOffset) { from[o.Partition] = kgo.NewOffset().At(o.Offset) })
-	r.client, err = kgo.NewClient(seed, kgo.ClientID("korvet-demo"), kgo.ProducerLinger(0),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{Topic: from}))
+	ends.Each(func(o kadm.ListedOffset) {
+		if int(o.Partition) < partitions {
+			r.read.from[o.Partition] = o.Offset
+		}
+	})
+	r.client, err = kgo.NewClient(seed, kgo.ClientID("korvet-demo"), kgo.ProducerLinger(0))
 	if err != nil {
 		return fmt.Errorf("connect to the broker: %w", err)
 	}
 	r.admin = kadm.NewClient(r.client)
-	return nil
+	return r.openMembers()
 }
 
 // produce sends events at the rate that is asked for.
@@ -159,30 +176,6 @@ func (r *run) acknowledged(sent time.Time, e Event, err error) {
 	r.mu.Lock()
 	r.lastEvent = e.Key + " " + string(e.Value)
 	r.mu.Unlock()
-}
-
-// consume counts what comes back.
-func (r *run) consume(ctx context.Context) {
-	done := false
-	for ctx.Err() == nil {
-		fetches := r.client.PollFetches(ctx)
-		fetches.EachError(func(_ string, _ int32, err error) {
-			if ctx.Err() == nil {
-				r.problem(err)
-			}
-		})
-		n := r.read.Add(int64(fetches.NumRecords()))
-		if r.opt.Records > 0 && n >= r.opt.Records && !done {
-			done = true
-			go func() { // the answer to the producer may still be on its way
-				select {
-				case <-r.allAcked:
-					close(r.allRead)
-				case <-ctx.Done():
-				}
-			}()
-		}
-	}
 }
 
 func (r *run) problem(err error) {

@@ -75,7 +75,7 @@ func TestPercentilesForgetWhatIsLongAgo(t *testing.T) {
 }
 
 func TestFramesFitTheScreen(t *testing.T) {
-	s := Sample{LogStart: make([]int64, 3), LogEnd: []int64{1, 2, 3}, LastEvent: strings.Repeat("é", 300), ratesHistory: []float64{1, 2}}
+	s := Sample{Partitions: []Partition{{End: 1}, {End: 2}, {End: 3, Reader: 2}}, LastEvent: strings.Repeat("é", 300), ratesHistory: []float64{1, 2}}
 	text := frame(lines(Places{Kafka: "localhost:9092"}, s), 40, 12)
 	drawn := strings.Split(text, "\r\n")
 	if len(drawn) != 12 {
@@ -93,8 +93,8 @@ func TestFramesFitTheScreen(t *testing.T) {
 }
 
 func TestPlainLinesHoldOneValueAWord(t *testing.T) {
-	s := Sample{Elapsed: 2 * time.Second, InRate: 49.6, OutRate: 50, In: 100, Out: 99, P50: 612 * time.Microsecond, P99: 3 * time.Millisecond, RedisMemory: 3 << 20, LogEnd: []int64{40, 30, 30}, Failed: 1}
-	const want = "2s in=50/s out=50/s total_in=100 total_out=99 ack_p50=0.61ms ack_p99=3.00ms redis_memory=3.0MB log_end=40,30,30 failed=1"
+	s := Sample{Elapsed: 2 * time.Second, InRate: 49.6, OutRate: 50, In: 100, Out: 99, P50: 612 * time.Microsecond, P99: 3 * time.Millisecond, RedisMemory: 3 << 20, Partitions: []Partition{{End: 40, Committed: 39, Reader: 1}, {End: 30, Committed: 30, Reader: 1}, {End: 30, Start: 20, Reader: 2}}, Failed: 1}
+	const want = "2s in=50/s out=50/s total_in=100 total_out=99 ack_p50=0.61ms ack_p99=3.00ms redis_memory=3.0MB log_end=40,30,30 lag=1,0,10 read_by=1,1,2 failed=1"
 	if got := plain(s); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -46,10 +46,10 @@ func (r *run) sample(ctx context.Context, before Sample) Sample {
 	s := Sample{
 		Elapsed:      max(r.opt.Now().Sub(r.started), 1),
 		In:           r.acked.Load(),
-		Out:          r.read.Load(),
+		Out:          r.read.total(),
 		Failed:       r.failed.Load(),
-		LogStart:     make([]int64, partitions),
-		LogEnd:       make([]int64, partitions),
+		Partitions:   make([]Partition, partitions),
+		GroupState:   before.GroupState,
 		ratesHistory: before.ratesHistory,
 	}
 	if seconds := (s.Elapsed - before.Elapsed).Seconds(); before.Elapsed > 0 && seconds > 0 {
@@ -65,17 +65,17 @@ func (r *run) sample(ctx context.Context, before Sample) Sample {
 	if s.RedisMemory, err = r.opt.Memory(ctx); err != nil {
 		s.RedisMemory = -1
 	}
-	r.offsets(ctx, before, &s)
+	copy(s.Partitions, before.Partitions)
+	r.group(ctx, &s)
+	r.offsets(ctx, &s)
 	r.mu.Lock()
 	s.LastEvent, s.LastProblem = r.lastEvent, r.lastProblem
 	r.mu.Unlock()
 	return s
 }
 
-// offsets fills in the partitions' ends; where they cannot be had, those of the sample before.
-func (r *run) offsets(ctx context.Context, before Sample, s *Sample) {
-	copy(s.LogStart, before.LogStart)
-	copy(s.LogEnd, before.LogEnd)
+// offsets fills in the partitions' ends; where they cannot be had, those of the sample before stay.
+func (r *run) offsets(ctx context.Context, s *Sample) {
 	ends, err := r.admin.ListEndOffsets(ctx, Topic)
 	if err != nil {
 		return
@@ -84,12 +84,12 @@ func (r *run) offsets(ctx context.Context, before Sample, s *Sample) {
 	if err != nil {
 		return
 	}
-	for i := range s.LogEnd {
+	for i := range s.Partitions {
 		if end, ok := ends.Lookup(Topic, int32(i)); ok && end.Err == nil {
-			s.LogEnd[i] = end.Offset
+			s.Partitions[i].End = end.Offset
 		}
 		if start, ok := starts.Lookup(Topic, int32(i)); ok && start.Err == nil {
-			s.LogStart[i] = start.Offset
+			s.Partitions[i].Start = start.Offset
 		}
 	}
 }

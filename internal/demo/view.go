@@ -24,12 +24,22 @@ type Sample struct {
 	Failed       int64
 	P50, P99     time.Duration // of acknowledgements, over the last samples
 	RedisMemory  int64         // bytes; -1: Redis does not answer
-	LogStart     []int64       // by partition
-	LogEnd       []int64
+	Partitions   []Partition
+	GroupState   string // of Group, as Kafka names it
 	LastEvent    string
 	LastProblem  string
 	ratesHistory []float64
 }
+
+// Partition is where one partition's log begins and ends, and how far the group is in it.
+type Partition struct {
+	Start, End int64
+	Committed  int64
+	Reader     int // number of the member that reads it; 0: none
+}
+
+// lag is what the group has not committed yet.
+func (p Partition) lag() int64 { return max(0, p.End-max(p.Committed, p.Start)) }
 
 // lines renders a sample for a terminal.
 func lines(p Places, s Sample) []string {
@@ -41,13 +51,20 @@ func lines(p Places, s Sample) []string {
 		fmt.Sprintf("  acknowledged  p50 %-9s p99 %s", latency(s.P50), latency(s.P99)),
 		fmt.Sprintf("  redis memory  %s", memory(s.RedisMemory)),
 		"",
-		"  partition       log start         log end",
+		fmt.Sprintf("  group %s  %s", Group, strings.ToLower(s.GroupState)),
+		fmt.Sprintf("  %-9s %13s %13s %13s %9s   %s", "partition", "log start", "log end", "committed", "lag", "read by"),
 	}
-	for i := range s.LogEnd {
-		out = append(out, fmt.Sprintf("  %-9s %15s %15s", Topic+"-"+strconv.Itoa(i), grouped(s.LogStart[i]), grouped(s.LogEnd[i])))
+	for i, one := range s.Partitions {
+		reader := "-"
+		if one.Reader > 0 {
+			reader = instances + strconv.Itoa(one.Reader)
+		}
+		out = append(out, fmt.Sprintf("  %-9s %13s %13s %13s %9s   %s", Topic+"-"+strconv.Itoa(i),
+			grouped(one.Start), grouped(one.End), grouped(one.Committed), grouped(one.lag()), reader))
 	}
 	out = append(out, "", "  "+s.LastEvent, "",
 		fmt.Sprintf("  kcat -b %s -t %s -C -o -3 -e", p.Kafka, Topic),
+		fmt.Sprintf("  korvet groups --bootstrap-server %s --describe --group %s", p.Kafka, Group),
 		fmt.Sprintf("  redis-cli -p %s XREVRANGE %s:storage:local:%s:0 + - COUNT 1", p.RedisPort, p.Namespace, Topic),
 		"", "  Ctrl-C stops everything")
 	if s.Failed > 0 || s.LastProblem != "" {
@@ -58,13 +75,15 @@ func lines(p Places, s Sample) []string {
 
 // plain renders a sample as one line.
 func plain(s Sample) string {
-	ends := make([]string, len(s.LogEnd))
-	for i, end := range s.LogEnd {
-		ends[i] = strconv.FormatInt(end, 10)
+	var ends, lags, readers []string
+	for _, p := range s.Partitions {
+		ends = append(ends, strconv.FormatInt(p.End, 10))
+		lags = append(lags, strconv.FormatInt(p.lag(), 10))
+		readers = append(readers, strconv.Itoa(p.Reader))
 	}
-	line := fmt.Sprintf("%ds in=%.0f/s out=%.0f/s total_in=%d total_out=%d ack_p50=%s ack_p99=%s redis_memory=%s log_end=%s",
+	line := fmt.Sprintf("%ds in=%.0f/s out=%.0f/s total_in=%d total_out=%d ack_p50=%s ack_p99=%s redis_memory=%s log_end=%s lag=%s read_by=%s",
 		int(s.Elapsed.Seconds()+0.5), s.InRate, s.OutRate, s.In, s.Out,
-		strings.ReplaceAll(latency(s.P50), " ", ""), strings.ReplaceAll(latency(s.P99), " ", ""), strings.ReplaceAll(memory(s.RedisMemory), " ", ""), strings.Join(ends, ","))
+		strings.ReplaceAll(latency(s.P50), " ", ""), strings.ReplaceAll(latency(s.P99), " ", ""), strings.ReplaceAll(memory(s.RedisMemory), " ", ""), strings.Join(ends, ","), strings.Join(lags, ","), strings.Join(readers, ","))
 	if s.Failed > 0 {
 		line += fmt.Sprintf(" failed=%d", s.Failed)
 	}

@@ -173,22 +173,22 @@ func (l *cell) abandon(err error) {
 	if l.group != nil {
 		var out group.Effects
 		l.group.Abandon(&out)
-		l.replaceErrors(&out, err)
+		refuseAll(&out, err)
 		l.answer(&out)
 	}
 	l.c.remove(l)
 }
 
-// replaceErrors has the answers of an abandoned group say why.
-func (l *cell) replaceErrors(out *group.Effects, err error) {
+// refuseAll has answers say err instead of what they said: it was not stored.
+func refuseAll(out *group.Effects, err error) {
 	for i := range out.Joins {
-		out.Joins[i].Err = err
+		out.Joins[i].JoinResponse = group.JoinResponse{Err: err, Generation: -1, MemberID: out.Joins[i].MemberID}
 	}
 	for i := range out.Syncs {
-		out.Syncs[i].Err = err
+		out.Syncs[i].SyncResponse = group.SyncResponse{Err: err}
 	}
 	for i := range out.Heartbeats {
-		out.Heartbeats[i].Err = err
+		out.Heartbeats[i].HeartbeatResponse = group.HeartbeatResponse{Err: err, MemberID: out.Heartbeats[i].MemberID}
 	}
 }
 
@@ -204,7 +204,7 @@ func (l *cell) close() {
 	l.disarm()
 	var out group.Effects
 	l.group.Abandon(&out)
-	l.replaceErrors(&out, group.ErrNotCoordinator)
+	refuseAll(&out, group.ErrNotCoordinator)
 	l.answer(&out)
 }
 

@@ -249,7 +249,7 @@ func (l *cell) effects(out *group.Effects) {
 	}
 	l.push(&op{save: out.Save, done: func(l *cell, err error) {
 		if err != nil {
-			l.replaceErrors(out, err)
+			refuseAll(out, err)
 		}
 		l.answer(out)
 	}})

@@ -102,6 +102,52 @@ func TestThePageNamesEveryCommandOfAScript(t *testing.T) {
 	}
 }
 
+// What the page has typed shows a group's offset in the form that the page has.
+func TestThePageShowsAnOffsetAsItIsStored(t *testing.T) {
+	b := harness.Start(t, harness.Options{Own: true})
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	create(t.Context(), t, admin, "orders")
+	at := kadm.Offset{Topic: "orders", At: 42, LeaderEpoch: -1, Metadata: "some text"}
+	if err := admin.CommitAllOffsets(t.Context(), "billing", kadm.Offsets{"orders": {0: at}}); err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, redisPage)
+	typed := func(command string) rueidis.RedisMessage {
+		t.Helper()
+		if !strings.Contains(page, "\nredis-cli "+command+"\n") {
+			t.Errorf("the page does not have %s typed", command)
+		}
+		return b.Redis.Do(strings.Fields(command)...)
+	}
+	names := typed("SMEMBERS korvet:broker:groups")
+	if got, err := names.AsStrSlice(); err != nil || !slices.Equal(got, []string{"billing"}) {
+		t.Errorf("groups %q, %v", got, err)
+	}
+	group := typed("HGETALL korvet:broker:commit:billing")
+	fields, err := group.AsStrMap()
+	if err != nil || fields[":owner"] == "" || fields[":token"] == "" || fields[":life"] != fields[":token"] {
+		t.Errorf("the group has %q, %v", fields, err)
+	}
+	offset := typed("HGET korvet:broker:commit:billing orders:0")
+	got, err := offset.ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?m)^`(42 .*?)`").FindStringSubmatch(page)
+	if example == nil {
+		t.Fatal("the page has no offset")
+	}
+	id := regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	if got, want := id.ReplaceAllString(plain(got), "<id>"), id.ReplaceAllString(plain(example[1]), "<id>"); got != want {
+		t.Errorf("stored is %q where the page has %q", got, want)
+	}
+}
+
 func mustBeNamed(t *testing.T, command, user string) {
 	t.Helper()
 	if !regexp.MustCompile("`" + command + `[ \x60]`).MatchString(read(t, redisPage)) {
@@ -168,6 +214,7 @@ func exercise(t *testing.T, b *harness.Broker) {
 	must("make consumer", err)
 	defer consumer.Close()
 	must("consume", consumer.PollFetches(ctx).Err())
+	exerciseGroups(ctx, t, b, admin)
 	_, err = admin.DeleteTopic(ctx, "gone")
 	must("delete topic", err)
 	redistest.Eventually(t, "the deleted topic's stream is gone", func() bool {
@@ -175,6 +222,38 @@ func exercise(t *testing.T, b *harness.Broker) {
 		n, err := reply.ToInt64()
 		return err == nil && n == 0
 	})
+}
+
+// exerciseGroups has a group joined and left, offsets committed, removed and loaded anew, and a group deleted.
+func exerciseGroups(ctx context.Context, t *testing.T, b *harness.Broker, admin *kadm.Client) {
+	t.Helper()
+	must := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	member, err := kgo.NewClient(kgo.SeedBrokers(b.Addr), kgo.ConsumerGroup("readers"), kgo.ConsumeTopics("orders"),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	must("make member", err)
+	must("consume as a member", member.PollFetches(ctx).Err())
+	must("commit as a member", member.CommitUncommittedOffsets(ctx))
+	member.Close()
+	for _, group := range []string{"readers", "billing"} {
+		must("commit", admin.CommitAllOffsets(ctx, group, kadm.Offsets{"orders": {0: {Topic: "orders", At: 1, LeaderEpoch: -1}}}))
+	}
+	b.Kill9()
+	b.Restart()
+	offsets, err := admin.FetchOffsets(ctx, "billing")
+	must("fetch offsets", err)
+	if o, ok := offsets.Lookup("orders", 0); !ok || o.At != 1 {
+		t.Errorf("fetched offsets %v, want 1 of orders", offsets)
+	}
+	_, err = admin.DeleteOffsets(ctx, "readers", kadm.TopicsSet{"orders": {0: {}}})
+	must("delete offsets", err)
+	deleted, err := admin.DeleteGroup(ctx, "billing")
+	must("delete group", err)
+	must("delete group", deleted.Err)
 }
 
 // create makes a topic unless a former life of the broker did.

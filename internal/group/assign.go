@@ -26,9 +26,6 @@ func assignorNamed(name string) assignor {
 	return assignUniform
 }
 
-// KnownAssignor tells whether there is an assignor of that name.
-func KnownAssignor(name string) bool { return name == UniformAssignor || name == RangeAssignor }
-
 // subscriber is a member as an assignor sees it.
 type subscriber struct {
 	id, instance string

@@ -34,7 +34,8 @@ func (c *consumerGroup) joinClassic(now time.Time, req *JoinRequest) (JoinRespon
 	if err != nil {
 		return refused, ErrInconsistentProtocol
 	}
-	m, err := c.joining(req)
+	owned := sub.owned(c.img)
+	m, err := c.joining(req, owned)
 	if err != nil {
 		return refused, err
 	}
@@ -43,7 +44,6 @@ func (c *consumerGroup) joinClassic(now time.Time, req *JoinRequest) (JoinRespon
 		c.memberChanged(m, subscription)
 	}
 	c.makeTargets(now)
-	owned := sub.owned(c.img)
 	c.reconcile(now, m, &owned, subscription)
 	m.joinEnd, m.rebalanceEnd = time.Time{}, time.Time{}
 	c.setTimer(&m.sessionEnd, now.Add(req.Session))
@@ -82,8 +82,9 @@ func (c *consumerGroup) allSpeak(p Protocol) bool {
 	return true
 }
 
-// joining returns the member that a JoinGroup is of, new if need be.
-func (c *consumerGroup) joining(req *JoinRequest) (*consumerMember, error) {
+// joining returns the member that a JoinGroup is of, new if need be. A new one that says it has partitions was in the group
+// before: what of them nobody else has it keeps until it is told otherwise.
+func (c *consumerGroup) joining(req *JoinRequest, owned []TopicPartitions) (*consumerMember, error) {
 	id := req.MemberID
 	if id == "" {
 		id = c.g.set.NewID()
@@ -100,6 +101,10 @@ func (c *consumerGroup) joining(req *JoinRequest) (*consumerMember, error) {
 	}
 	m := &consumerMember{id: id, instance: req.InstanceID}
 	c.add(m)
+	if len(owned) > 0 {
+		m.epoch = c.assignmentEpoch
+		c.take(m, existing(owned, c.img))
+	}
 	return m, nil
 }
 

@@ -54,11 +54,15 @@ func parseAssignment(assignment []byte, img Image) (set partitionSet, custom boo
 			tps = append(tps, TopicPartitions{topic.ID, t.Partitions})
 		}
 	}
-	set = setOf(tps).filter(func(tp topicPartition) bool {
+	return existing(tps, img), len(a.UserData) > 0, nil
+}
+
+// existing makes a set of those of some partitions that exist.
+func existing(tps []TopicPartitions, img Image) partitionSet {
+	return setOf(tps).filter(func(tp topicPartition) bool {
 		t, exists := img.ByID(tp.topic)
 		return exists && tp.partition < t.Partitions
 	})
-	return set, len(a.UserData) > 0, nil
 }
 
 // encodeAssignment encodes an assignment in the version of the subscription in metadata.

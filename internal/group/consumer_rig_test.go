@@ -13,6 +13,7 @@ import (
 type testImage struct {
 	topics  []Topic
 	version uint64
+	stays   bool // the simulation is not to change it
 }
 
 func (i *testImage) Topic(name string) (Topic, bool) {
@@ -44,7 +45,7 @@ func (i *testImage) with(t Topic) *testImage {
 
 func (i *testImage) without(name string) *testImage {
 	topics := slices.DeleteFunc(slices.Clone(i.topics), func(t Topic) bool { return t.Name == name })
-	return &testImage{topics, i.version + 1}
+	return &testImage{topics: topics, version: i.version + 1}
 }
 
 // consumerRig is a rig with topics t000 (6 partitions), t001 (3) and t002 (1), in which members of the consumer protocol

@@ -61,25 +61,41 @@ func (c *consumerGroup) takeOver(now time.Time, img Image, old *classicGroup) er
 	c.img = img
 	c.epoch, c.assignmentEpoch = old.generation, old.generation
 	c.assignor = c.g.set.Assignors[0]
+	var said []partitionSet
 	for _, om := range old.list {
-		m, assigned, err := memberOf(om, old.protocol, img)
+		m, sub, err := memberOf(om, old.protocol)
 		if err != nil {
 			return ErrUnsupportedMigration
 		}
+		assigned, custom, err := parseAssignment(om.assignment, img)
+		if err != nil || custom { // an assignor's own data would be lost
+			return ErrUnsupportedMigration
+		}
 		m.epoch, m.previousEpoch = old.generation, old.generation
-		// A client's assignor may have given a partition twice: the one that has it by its word joins again and tells.
-		m.target = assigned.filter(func(tp topicPartition) bool { return c.owners[tp] == nil })
 		c.add(m)
-		c.own(m, m.target, nil)
+		c.take(m, assigned)
+		said = append(said, existing(sub.owned(img), img))
 		c.setTimer(&m.sessionEnd, now.Add(m.classic.session))
+	}
+	for i, om := range old.list {
+		c.take(c.members[om.id], said[i])
 	}
 	c.topicsHash = c.hashTopics()
 	c.unsaved.group = true
 	return nil
 }
 
-// memberOf makes a member of one of a classic group of consumers, and reads the assignment that it has there.
-func memberOf(om *classicMember, protocol string, img Image) (*consumerMember, partitionSet, error) {
+// take lets a member have partitions that it has from before: those its classic group assigned to it, and those it said
+// it had when it joined last, which it may have still if it did not fetch its assignment. What another member has it does
+// not get: a client's assignor may have given a partition twice.
+func (c *consumerGroup) take(m *consumerMember, partitions partitionSet) {
+	free := partitions.filter(func(tp topicPartition) bool { return c.owners[tp] == nil })
+	c.own(m, m.assigned.union(free), nil)
+	m.target = m.assigned
+}
+
+// memberOf makes a member of one of a classic group of consumers, and returns what it said when it joined.
+func memberOf(om *classicMember, protocol string) (*consumerMember, *clientSubscription, error) {
 	metadata := om.metadata(protocol)
 	if metadata == nil {
 		metadata = om.protocols[0].Metadata // no generation was made yet; all say the same
@@ -88,19 +104,12 @@ func memberOf(om *classicMember, protocol string, img Image) (*consumerMember, p
 	if err != nil {
 		return nil, nil, err
 	}
-	assigned, custom, err := parseAssignment(om.assignment, img)
-	if err != nil {
-		return nil, nil, err
-	}
-	if custom {
-		return nil, nil, ErrUnsupportedMigration // an assignor's own data would be lost
-	}
 	m := &consumerMember{
 		id: om.id, instance: om.instance, client: om.client, rack: sub.rack, rebalance: om.rebalance,
 		classic: &classicPart{session: om.session, protocols: om.protocols},
 	}
 	m.setTopics(sub.topics)
-	return m, assigned, nil
+	return m, &sub, nil
 }
 
 // becomesClassic changes the group to a classic one for a JoinGroup: if it has no members, or if the newcomer takes the place

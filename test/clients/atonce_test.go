@@ -69,7 +69,7 @@ func numbered(c *client, n int) []record {
 
 // agree reads a partition with the reference reader and another one and returns what both have seen.
 func (s *suite) agree(ctx context.Context, t *testing.T, topic string, partition int32, count int) []record {
-	readers := slices.DeleteFunc(slices.Clone(s.clients), func(c *client) bool { return c.consume == nil || c == s.reference })
+	readers := slices.DeleteFunc(slices.Clone(s.clients), func(c *client) bool { return c == s.reference })
 	other := readers[int(partition)%len(readers)]
 	want, err := s.reference.consume(ctx, topic, partition, count)
 	if err != nil {

@@ -14,7 +14,7 @@ type client struct {
 	version func(context.Context) (string, error)
 	// produce sends the records in order and returns the offset of each as the client reports it, -1 where it does not. Nil: it cannot.
 	produce func(context.Context, produceRequest) ([]int64, error)
-	// consume reads count records from the start of the partition, without a group. Nil: it cannot.
+	// consume reads count records from the start of the partition, without a group where the client can.
 	consume func(ctx context.Context, topic string, partition int32, count int) ([]record, error)
 	// seen is how a record looks in what consume returns, for clients that show less than is there. Nil: as it is.
 	seen func(record) record
@@ -24,8 +24,10 @@ type client struct {
 	lacks map[string]string
 	// lacksTraits says why the client cannot send some records.
 	lacksTraits map[trait]string
-	// lacksConsume says why consume is nil.
-	lacksConsume string
+	// member starts members of groups.
+	member memberProgram
+	// lacksConsumerProtocol says why the client cannot be a member by the consumer protocol. Empty: it can.
+	lacksConsumerProtocol string
 	// manyPrograms is set for a client that starts several programs for one produce: with acks=0 their records may overtake each other.
 	manyPrograms bool
 	// startsSlowly is set for a client that takes seconds to read anything: it is spared the topics that differ from others only in their timestamps.

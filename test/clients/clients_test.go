@@ -36,6 +36,7 @@ func TestClients(t *testing.T) {
 		}
 	})
 	t.Run("all at once", s.produceAtOnce)
+	t.Run("groups", s.groups)
 	s.report(t)
 }
 
@@ -168,10 +169,6 @@ func (s *suite) readAll(t *testing.T, reader *client) {
 			continue
 		}
 		row := "read what " + producer.name + " produced"
-		if reader.consume == nil {
-			s.table.set(row, reader.name, unsupported(reader.lacksConsume))
-			continue
-		}
 		t.Run(producer.name, func(t *testing.T) {
 			failed := false
 			for _, l := range s.logsOf(producer) {

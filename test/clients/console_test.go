@@ -31,10 +31,14 @@ func newConsole(addr, dir string, version func(context.Context) (string, error))
 		consume: func(ctx context.Context, topic string, partition int32, count int) ([]record, error) {
 			return consoleConsume(ctx, run, topic, partition, count)
 		},
+		member: consoleMember(func(class string, args ...string) *exec.Cmd { return run(context.Background(), class, args...) }),
 		lacks: map[string]string{
-			rawSnappy:   "writes snappy in xerial framing",
-			messageSet0: "dropped old message formats",
-			messageSet1: "dropped old message formats",
+			rowCooperative:              "does not show what it is assigned",
+			rowPause:                    "has no command for it",
+			consumerProtocol + rowPause: "has no command for it",
+			rawSnappy:                   "writes snappy in xerial framing",
+			messageSet0:                 "dropped old message formats",
+			messageSet1:                 "dropped old message formats",
 		},
 		lacksTraits: map[trait]string{
 			ownTimestamp: "has no option for timestamps",

@@ -16,10 +16,13 @@ func newFranz(addr string) *client {
 		consume: func(ctx context.Context, topic string, partition int32, count int) ([]record, error) {
 			return franzConsume(ctx, addr, topic, partition, count)
 		},
+		member: goMember("franz-go", addr),
 		lacks: map[string]string{
-			xerialSnappy: "writes raw snappy only",
-			messageSet0:  "has no option for old message formats: it follows what the broker offers",
-			messageSet1:  "has no option for old message formats: it follows what the broker offers",
+			// It leaves with epoch -2 and without the instance id: "InstanceId can't be null" is Kafka's answer.
+			consumerProtocol + rowStatic: "leaves as a static member without naming the instance, which Kafka refuses",
+			xerialSnappy:                 "writes raw snappy only",
+			messageSet0:                  "has no option for old message formats: it follows what the broker offers",
+			messageSet1:                  "has no option for old message formats: it follows what the broker offers",
 		},
 	}
 }

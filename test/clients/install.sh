@@ -5,7 +5,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-pins=("$here/install.sh" "$here"/java/{pom.xml,ClientProgram.java} "$here"/node/package{,-lock}.json "$here"/python/requirements{,-data}.txt)
+pins=("$here/install.sh" "$here"/java/{pom.xml,*.java} "$here"/node/package{,-lock}.json "$here"/python/requirements{,-data}.txt)
 hash=$(cat "${pins[@]}" | sha256sum | cut -c1-12)
 cache=${KORVET_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/korvet-test}
 dir=$cache/clients-$hash
@@ -33,7 +33,7 @@ need() {
 
 install_java() {
   run mvn -q -B -f "$here/java/pom.xml" dependency:copy-dependencies -DoutputDirectory="$1/java/lib" -Dbuild.dir="$1/java/target"
-  run javac -Werror -Xlint:all,-processing -d "$1/java/classes" -cp "$1/java/lib/*" "$here/java/ClientProgram.java"
+  run javac -Werror -Xlint:all,-processing -d "$1/java/classes" -cp "$1/java/lib/*" "$here"/java/*.java
 }
 
 install_node() {

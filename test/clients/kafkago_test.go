@@ -36,12 +36,17 @@ func newKafkaGo(addr string) *client {
 			}
 			return r
 		},
-		shows: "shows empty keys and values as null, and timestamps of LogAppendTime topics as they are inside the batch",
+		shows:                 "shows empty keys and values as null, and timestamps of LogAppendTime topics as they are inside the batch",
+		member:                goMember("kafka-go", addr),
+		lacksConsumerProtocol: "speaks the classic protocol only",
 		lacks: map[string]string{
-			rawSnappy:    "writes snappy in xerial framing",
-			"idempotent": "has no idempotent producer",
-			messageSet0:  "has no option for old message formats: it follows what the broker offers",
-			messageSet1:  "has no option for old message formats: it follows what the broker offers",
+			rowCooperative: "rebalances eagerly only",
+			rowStatic:      "has no static membership",
+			rowPause:       "cannot pause a partition",
+			rawSnappy:      "writes snappy in xerial framing",
+			"idempotent":   "has no idempotent producer",
+			messageSet0:    "has no option for old message formats: it follows what the broker offers",
+			messageSet1:    "has no option for old message formats: it follows what the broker offers",
 		},
 	}
 }

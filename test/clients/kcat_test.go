@@ -33,8 +33,11 @@ func newKcat(addr string) *client {
 			r.headers = []header{{"", []byte(kcatHeaders(r.headers))}}
 			return r
 		},
-		shows: "shows headers as one text and does not show the timestamp type",
+		shows:                 "shows headers as one text and does not show the timestamp type",
+		member:                kcatMember(addr),
+		lacksConsumerProtocol: "its librdkafka is older than the consumer protocol",
 		lacks: map[string]string{
+			rowPause:     "has no command for it",
 			xerialSnappy: "writes raw snappy only",
 			messageSet1:  librdkafkaMessageSet1,
 		},

@@ -16,8 +16,10 @@ func newSarama(addr string) *client {
 		consume: func(ctx context.Context, topic string, partition int32, count int) ([]record, error) {
 			return saramaConsume(ctx, addr, topic, partition, count)
 		},
-		shows: "does not show the timestamp type",
-		lacks: map[string]string{rawSnappy: "writes snappy in xerial framing"},
+		shows:                 "does not show the timestamp type",
+		member:                goMember("Sarama", addr),
+		lacksConsumerProtocol: "speaks the classic protocol only",
+		lacks:                 map[string]string{rawSnappy: "writes snappy in xerial framing"},
 	}
 }
 

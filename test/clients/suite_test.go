@@ -19,9 +19,11 @@ import (
 
 // suite is what the tests of all clients share.
 type suite struct {
-	broker  *harness.Broker
-	admin   *kadm.Client
-	clients []*client
+	broker *harness.Broker
+	admin  *kadm.Client
+	// producer is for the feeds.
+	producer *kgo.Client
+	clients  []*client
 	// reference reads what every client produced, before the other clients do.
 	reference *client
 	flights   []record
@@ -59,15 +61,16 @@ func newSuite(t *testing.T) *suite {
 	}
 	broker := harness.Start(t, harness.Options{})
 	addr := broker.Addr
-	c, err := kgo.NewClient(kgo.SeedBrokers(addr))
+	c, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		t.Fatalf("make client: %v", err)
 	}
 	t.Cleanup(c.Close)
 	java, franz := newJava(t, addr, dir), newFranz(addr)
 	return &suite{
-		broker: broker,
-		admin:  kadm.NewClient(c),
+		broker:   broker,
+		admin:    kadm.NewClient(c),
+		producer: c,
 		clients: []*client{
 			newKcat(addr), newConsole(addr, dir, java.version), java, franz, newSarama(addr), newKafkaGo(addr),
 			newConfluent(t, addr, dir), newKafkaPython(t, addr, dir), newAiokafka(t, addr, dir), newKafkaJS(t, addr, dir),
@@ -130,7 +133,25 @@ func (s *suite) createTopic(ctx context.Context, topic string, partitions int32,
 	if err != nil {
 		return fmt.Errorf("create topic %s: %w", topic, err)
 	}
-	return nil
+	return s.awaitTopic(ctx, topic)
+}
+
+// awaitTopic waits until the broker serves all partitions: Kafka answers before that.
+func (s *suite) awaitTopic(ctx context.Context, topic string) error {
+	for {
+		offsets, err := s.admin.ListEndOffsets(ctx, topic)
+		if err == nil {
+			err = offsets.Error()
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for topic %s: %w", topic, err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // awaitEnd waits until the partition ends at the offset: with acks=0 a producer returns before that.

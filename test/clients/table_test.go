@@ -51,6 +51,13 @@ func (t *table) set(row, client, text string) {
 	}
 }
 
+// has tells whether the cell is filled.
+func (t *table) has(row, client string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cells[[2]string{row, client}] != ""
+}
+
 // report prints one line for each cell and, asked to, writes the page for users.
 func (s *suite) report(t *testing.T) {
 	rows := s.orderedRows()
@@ -60,6 +67,9 @@ func (s *suite) report(t *testing.T) {
 				t.Logf("%s: %s: %s", c.name, row, text)
 			}
 		}
+	}
+	if whole := flag.Lookup("test.run").Value.String() == ""; whole {
+		s.checkComplete(t, rows)
 	}
 	if !*update {
 		return
@@ -80,7 +90,18 @@ func (s *suite) report(t *testing.T) {
 	}
 }
 
-// orderedRows are the rows in an order that does not depend on which client was first: features, kinds of records, everybody at once, readers.
+// checkComplete fails for each cell that was neither tried nor listed with a reason.
+func (s *suite) checkComplete(t *testing.T, rows []string) {
+	for _, row := range rows {
+		for _, c := range s.clients {
+			if !s.table.has(row, c.name) && !long() {
+				t.Errorf("%s: %s: was not tried", c.name, row)
+			}
+		}
+	}
+}
+
+// orderedRows are the rows in an order that does not depend on which client was first: features, kinds of records, everybody at once, groups, readers.
 func (s *suite) orderedRows() []string {
 	var rows []string
 	for _, f := range features() {
@@ -90,6 +111,7 @@ func (s *suite) orderedRows() []string {
 		rows = append(rows, traitNames[bit])
 	}
 	rows = append(rows, "all clients at once")
+	rows = append(rows, groupRows()...)
 	for _, c := range s.clients {
 		rows = append(rows, "read what "+c.name+" produced")
 	}
@@ -147,6 +169,8 @@ Real clients, unchanged, run against korvet by ` + "`go test ./test/clients`" + 
 values, headers, offsets, timestamps. A number says that the client itself cannot do it, and why. Each feature is produced with the cases of the rows
 below it (nulls, empties, headers ...) and read back; the last rows are what one client produced in all its features, read by another.
 
-Reading is by assigned partition; consumer groups are not part of these tests yet.
+Reading is by assigned partition, and in a group where a client has nothing else. In the rows of groups each member is a process of its own, beside a producer
+that never stops: a join, a leave and a kill -9 each end in an even share, every newest record read by one member alone, and none lost. "consumer protocol"
+is group.protocol=consumer (KIP-848); the rows without it are the classic protocol.
 
 `

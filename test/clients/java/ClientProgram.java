@@ -51,7 +51,12 @@ public final class ClientProgram {
         ClientProgram program = new ClientProgram(args[0], out);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            program.answer(line.split(" "));
+            String[] words = line.split(" ");
+            if (words[0].equals("member")) {
+                new GroupMember(args[0], List.of(words).subList(1, words.length), out).run(in);
+                return;
+            }
+            program.answer(words);
         }
     }
 

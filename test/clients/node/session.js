@@ -1,7 +1,7 @@
 // KafkaJS behind the commands of session_test.go: session.js FOLDER HOST:PORT, commands on standard input. FOLDER has the node_modules.
-// It only produces: KafkaJS's consumers are always members of a group.
 "use strict";
 
+const crypto = require("node:crypto");
 const fs = require("node:fs");
 const path = require("node:path");
 const readline = require("node:readline");
@@ -10,6 +10,8 @@ const { createRequire } = require("node:module");
 const [folder, bootstrap] = process.argv.slice(2);
 const installed = createRequire(path.join(folder, "package.json"));
 const { Kafka, CompressionTypes, CompressionCodecs, logLevel } = installed("kafkajs");
+const { Member, parse: parseMember } = require("./member.js");
+const { member } = require("./kafkajs_group.js");
 const lz4 = installed("lz4-napi");
 const zstd = installed("@bokuweb/zstd-wasm");
 
@@ -67,8 +69,10 @@ function groups(records) {
   return sends;
 }
 
+const connect = () => new Kafka({ clientId: "korvet-test", brokers: [bootstrap], logLevel: logLevel.NOTHING });
+
 async function produce(topic, file, options) {
-  const kafka = new Kafka({ clientId: "korvet-test", brokers: [bootstrap], logLevel: logLevel.NOTHING });
+  const kafka = connect();
   const idempotent = options.idempotent === "true";
   const producer = kafka.producer({ idempotent, maxInFlightRequests: 1 });
   await producer.connect();
@@ -87,12 +91,46 @@ async function produce(topic, file, options) {
   }
 }
 
+const encode = (bytes) => (bytes === null || bytes === undefined ? "-" : Buffer.from(bytes).toString("base64"));
+
+function render(partition, { offset, timestamp, key, value, headers }) {
+  const pairs = Object.entries(headers ?? {}).flatMap(([name, values]) => [values].flat().map((v) => `${encode(name)}:${encode(v)}`));
+  return [partition, offset, timestamp ?? -1, "-", encode(key), encode(value), pairs.join(",")].join("\t");
+}
+
+// consume reads as a group of its own: KafkaJS's consumers are always members of one.
+async function consume(topic, partition, count) {
+  const consumer = connect().consumer({ groupId: `consume-${crypto.randomUUID()}`, maxWaitTimeInMs: 100 });
+  await consumer.connect();
+  try {
+    await consumer.subscribe({ topic, fromBeginning: true });
+    const records = [];
+    await new Promise((resolve, reject) => {
+      consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
+      const eachBatch = async ({ batch }) => {
+        if (batch.partition === partition) {
+          records.push(...batch.messages.map((m) => render(partition, m)));
+        }
+        if (records.length >= count) {
+          resolve();
+        }
+      };
+      consumer.run({ autoCommit: false, eachBatch }).catch(reject);
+    });
+    return records;
+  } finally {
+    await consumer.disconnect();
+  }
+}
+
 async function run([command, ...words]) {
   switch (command) {
     case "version":
       return [installed("kafkajs/package.json").version];
     case "produce":
       return produce(words[0], words[1], Object.fromEntries(words.slice(2).map((w) => w.split("="))));
+    case "consume":
+      return consume(words[0], Number(words[1]), Number(words[2]));
     default:
       throw new Error(`unknown command ${command}`);
   }
@@ -100,8 +138,14 @@ async function run([command, ...words]) {
 
 async function main() {
   await zstd.init();
-  for await (const line of readline.createInterface({ input: process.stdin })) {
+  const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  for await (const line of lines) {
     try {
+      const [command, ...words] = line.split(" ");
+      if (command === "member") {
+        await member(connect(), new Member(parseMember(words), lines));
+        process.exit(0); // the input stays open
+      }
       const answers = await run(line.split(" "));
       process.stdout.write([...answers, "ok", ""].join("\n"));
     } catch (error) {

@@ -1,17 +1,20 @@
 """Runs one Python client behind the commands of session_test.go: session.py DRIVER HOST:PORT, commands on standard input.
 
-DRIVER is a module beside this file with version(), produce(bootstrap, topic, records, options) -> offsets and
-consume(bootstrap, topic, partition, count) -> records.
+For each DRIVER there are modules beside this file:
+  use_DRIVER    version(), produce(bootstrap, topic, records, options) -> offsets, consume(bootstrap, topic, partition, count) -> records
+  group_DRIVER  member(bootstrap, options, lines)
 """
 
 import importlib
 import sys
 
+import member
 from records import parse, render
 
 
-def run(driver, bootstrap, words):
+def run(name, bootstrap, words):
     """Yields the lines that answer one command."""
+    driver = importlib.import_module("use_" + name)
     command, *arguments = words
     if command == "version":
         yield driver.version()
@@ -23,15 +26,18 @@ def run(driver, bootstrap, words):
     elif command == "consume":
         topic, partition, count = arguments
         yield from map(render, driver.consume(bootstrap, topic, int(partition), int(count)))
+    elif command == "member":
+        group = importlib.import_module("group_" + name)
+        member.be(lambda options, lines: group.member(bootstrap, options, lines), arguments)
     else:
         raise ValueError(f"unknown command {command}")
 
 
 def main():
-    driver, bootstrap = importlib.import_module(sys.argv[1]), sys.argv[2]
-    for line in sys.stdin:
+    name, bootstrap = sys.argv[1:]
+    for line in iter(sys.stdin.readline, ""):
         try:
-            for answer in run(driver, bootstrap, line.split()):
+            for answer in run(name, bootstrap, line.split()):
                 print(answer)
             print("ok")
         except Exception as e:  # whatever a client raises is the answer

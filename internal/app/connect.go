@@ -80,12 +80,13 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 	b.openGroups(p)
 	p.worker = worker.New(p.store, p.logs, b.log.With(componentKey, "worker"))
 	handler := api.New(api.Deps{
-		Logs: p.logs, Groups: p.groups, Offsets: p.groups, GroupAdmin: p.groups, Topics: p.store, Cluster: p.store, Epochs: p.logs, Schema: schema,
+		Logs: p.logs, Groups: p.groups, Offsets: p.groups, GroupAdmin: p.groups, Configs: p.store, Loggers: loggersOf(b.log), Topics: p.store, Cluster: p.store, Epochs: p.logs, Schema: schema,
 		Now: time.Now, Random: rand.Reader, Log: b.log.With(componentKey, "api"), Metrics: b.metrics,
 	}, b.apiSettings())
 	p.server = server.New(server.Options{
 		Handler: handler, Settings: serverSettings(&b.cfg.Broker), Log: b.log.With(componentKey, "server"), Metrics: b.metrics, Now: time.Now,
 	})
+	p.store.OnConfigs(func() { b.obey(p) })
 	return p, nil
 }
 

@@ -44,6 +44,8 @@ func (b *Broker) apiSettings() api.Settings {
 	s.FetchMaxWait = c.FetchMaxWait
 	s.FetchPartitionMaxBytes = int(c.FetchPartitionMaxBytes)
 	s.MaxFetchSessions = c.FetchSessions
+	s.OffsetMetadataMax = b.cfg.Groups.OffsetMetadataMaxBytes
+	s.MaxMemberMetadataBytes = int(b.cfg.Groups.MaxMemberMetadataBytes)
 	s.AutoCreate = c.AutoCreateTopics
 	s.NumPartitions = c.NumPartitions
 	s.MaxPartitions = maxPartitions
@@ -98,7 +100,11 @@ func brokerSettings(list []config.KafkaSetting) []api.BrokerSetting {
 	types := map[string]topicconfig.Type{"boolean": topicconfig.Boolean, "int": topicconfig.Int, "long": topicconfig.Long, "string": topicconfig.String}
 	var settings []api.BrokerSetting
 	for _, k := range list {
-		settings = append(settings, api.BrokerSetting{Name: k.Name, Type: types[k.Type], Value: k.Value, Set: k.Set, Doc: k.Doc})
+		b := api.BrokerSetting{Name: k.Name, Type: types[k.Type], Value: k.Value, Set: k.Set, Doc: k.Doc}
+		if k.Dynamic {
+			b.Parse = func(value string) (string, error) { return config.ParseKafka(k.Name, value) }
+		}
+		settings = append(settings, b)
 	}
 	return settings
 }

@@ -37,6 +37,14 @@ A size is a number of bytes or ` + "`512KB`, `100MB`, `10GB`" + ` (powers of 102
 Unknown names and wrong values stop the start, all of them listed. ` + "`korvet config`" + ` prints what is in effect and where it was set, secrets masked.
 `
 
+// changeable says how a setting is changed while the broker runs.
+func changeable(row setting) string {
+	if !row.dynamic {
+		return ""
+	}
+	return fmt.Sprintf(" Can be changed while the broker runs: `kafka-configs --entity-type brokers`, as `%s`.", row.kafka)
+}
+
 func document() string {
 	var out strings.Builder
 	out.WriteString(settingsHead)
@@ -49,7 +57,7 @@ func document() string {
 		if row.inherits != "" {
 			def = "that of " + code(row.inherits)
 		}
-		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", row.name, def, row.kind(), row.doc)
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", row.name, def, row.kind(), row.doc+changeable(row))
 	}
 	out.WriteString("\nOf a group `korvet.storage.local.redis.*` that names a uri, nothing of the address and no credentials are inherited; of one that names a host or a port, no uri is.\n")
 	out.WriteString("\n## Patterns of topics\n`korvet.topics` is an ordered list. Of the patterns that match a new topic's name, the first that sets a field decides it.\n\n| field | meaning |\n|---|---|\n")

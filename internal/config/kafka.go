@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -11,7 +13,9 @@ type KafkaSetting struct {
 	Type  string // int, long, boolean or string
 	Value string // in Kafka's units: milliseconds, bytes
 	Set   bool   // by file, environment or flag
-	Doc   string
+	// Dynamic tells that it may be changed while the broker runs: ParseKafka checks a new value, Overlay applies it.
+	Dynamic bool
+	Doc     string
 }
 
 // Kafka lists the settings that Kafka has, too.
@@ -21,7 +25,7 @@ func (c *Config) Kafka(values *Values) []KafkaSetting {
 		if row.kafka == "" {
 			continue
 		}
-		k := KafkaSetting{Name: row.kafka, Doc: row.doc, Type: "int"}
+		k := KafkaSetting{Name: row.kafka, Doc: row.doc, Dynamic: row.dynamic, Type: "int"}
 		switch v := deref(row.field(c)).(type) {
 		case bool:
 			k.Type, k.Value = "boolean", fmt.Sprint(v)
@@ -37,4 +41,45 @@ func (c *Config) Kafka(values *Values) []KafkaSetting {
 		list = append(list, k)
 	}
 	return list
+}
+
+// ParseKafka checks a new value of a dynamic setting and returns it in Kafka's units.
+func ParseKafka(name, value string) (string, error) {
+	row := findKafka(name)
+	if row == nil || !row.dynamic {
+		return "", fmt.Errorf("%s cannot be changed while the broker runs", name)
+	}
+	value = strings.TrimSpace(value)
+	if reason := row.wrong(value); reason != "" {
+		return "", fmt.Errorf("invalid value %s for configuration %s: it %s", value, name, reason)
+	}
+	field := row.field(&Config{})
+	if err := assign(field, value); err != nil {
+		return "", fmt.Errorf("invalid value %s for configuration %s: it %w", value, name, err)
+	}
+	n, _ := number(deref(field))
+	return strconv.FormatInt(n, 10), nil
+}
+
+// Overlay returns the settings with dynamic ones, by Kafka's names, in place of what was loaded; of several maps the last
+// wins. What is not dynamic or not valid is left as it was.
+func (c *Config) Overlay(dynamic ...map[string]string) *Config {
+	next := *c
+	for _, values := range dynamic {
+		for name, value := range values {
+			if row := findKafka(name); row != nil && row.dynamic && row.wrong(value) == "" {
+				_ = assign(row.field(&next), value) // wrong has tried it
+			}
+		}
+	}
+	return &next
+}
+
+func findKafka(name string) *setting {
+	for i := range settings() {
+		if row := &settings()[i]; row.kafka == name {
+			return row
+		}
+	}
+	return nil
 }

@@ -1,6 +1,9 @@
 package config
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestKafkaSettingsAreInKafkasUnits(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -13,7 +16,7 @@ func TestKafkaSettingsAreInKafkasUnits(t *testing.T) {
 		got[k.Name] = k
 	}
 	for _, want := range []KafkaSetting{
-		{Name: "producer.id.expiration.ms", Type: "long", Value: "7200000", Set: true},
+		{Name: "producer.id.expiration.ms", Type: "long", Value: "7200000", Set: true, Dynamic: true},
 		{Name: "num.partitions", Type: "int", Value: "3", Set: true},
 		{Name: "auto.create.topics.enable", Type: "boolean", Value: "true"},
 		{Name: "fetch.max.bytes", Type: "int", Value: "57671680"},
@@ -22,6 +25,28 @@ func TestKafkaSettingsAreInKafkasUnits(t *testing.T) {
 		k.Doc = ""
 		if k != want {
 			t.Errorf("got %+v, want %+v", k, want)
+		}
+	}
+}
+
+func TestDynamicSettingsAreCheckedAndPutOverWhatWasLoaded(t *testing.T) {
+	t.Chdir(t.TempDir())
+	c, _, err := Load(Sources{Flags: []string{"--korvet.broker.max-connections=7"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{"max.connections": "8", "max.connections.per.ip": "5", "num.partitions": "9", "no.such": "1"}
+	own := map[string]string{"max.connections": "9", "max.connections.per.ip": "bad", "producer.id.expiration.ms": "60000"}
+	got := c.Overlay(all, own).Broker
+	if got.MaxConnections != 9 || got.MaxConnectionsPerIP != 5 || got.ProducerIDExpiration != time.Minute || got.NumPartitions != 1 || c.Broker.MaxConnections != 7 {
+		t.Errorf("in force is %+v", got)
+	}
+	for _, v := range []struct{ name, value, want string }{
+		{"max.connections", " 12 ", "12"}, {"producer.id.expiration.ms", "2h", "7200000"},
+		{"max.connections", "0", ""}, {"max.connections", "x", ""}, {"num.partitions", "2", ""}, {"", "2", ""},
+	} {
+		if got, err := ParseKafka(v.name, v.value); got != v.want || (err == nil) != (v.want != "") {
+			t.Errorf("%s=%s: %q, %v", v.name, v.value, got, err)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type setting struct {
 	later    bool   // not in this version: only the default is accepted
 	inherits string // the setting whose value is the default
 	kafka    string // Kafka's name of it, under which DescribeConfigs shows it; or ""
+	dynamic  bool   // tools may change it, under Kafka's name, while the broker runs
 }
 
 func (s *setting) envName() string { return envName(s.name) }

@@ -32,6 +32,8 @@ func groupSettings() []setting {
 			doc: "How often that is looked at."},
 		{name: "korvet.broker.offset-metadata-max-bytes", kafka: "offset.metadata.max.bytes", def: "4096", field: func(c *Config) any { return &c.Groups.OffsetMetadataMaxBytes }, check: between(0, math.MaxInt16),
 			doc: "Text that may go with a committed offset; a longer one is OFFSET_METADATA_TOO_LARGE."},
+		{name: "korvet.broker.max-member-metadata-bytes", def: "1MB", field: func(c *Config) any { return &c.Groups.MaxMemberMetadataBytes }, check: between(1024, 1<<30),
+			doc: "What a member's protocols or subscription may take, which are kept as long as it is in its group; more is INVALID_REQUEST."},
 		{name: "korvet.broker.native-groups-interval", def: "1s", field: func(c *Config) any { return &c.Groups.NativeInterval }, check: between(0, 3_600_000),
 			doc: "How often commits are shown as native stream groups `kafka:<group>` (XINFO GROUPS); 0: never."},
 	}

@@ -46,9 +46,12 @@ type Observer interface {
 
 // Dependencies are what a coordinator works with.
 type Dependencies struct {
-	Store    Store
-	Cluster  Cluster
-	Mirror   Mirror // nil: none
+	Store   Store
+	Cluster Cluster
+	Mirror  Mirror // nil: none
+	// Own returns a group's settings: those of all, which it must not change, or others where the group has its own. It
+	// answers from memory. Nil: no group has.
+	Own      func(name string, all *group.Settings) *group.Settings
 	Observer Observer
 	Log      *slog.Logger
 	Now      func() time.Time

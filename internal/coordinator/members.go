@@ -80,6 +80,9 @@ func (c *Coordinator) ConsumerHeartbeat(name string, req group.HeartbeatRequest,
 			done(group.HeartbeatResponse{Err: err})
 			return
 		}
+		if c.Own != nil {
+			l.group.Use(c.Own(name, &c.set.Group))
+		}
 		var out group.Effects
 		l.group.ConsumerHeartbeat(c.Now(), c.Cluster.Image(), req, l.ticket(done), &out)
 		l.effects(&out)

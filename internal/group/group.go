@@ -48,6 +48,9 @@ func Restore(name string, s *Settings, st Stored, now time.Time) (*Group, error)
 	return g, nil
 }
 
+// Use puts other settings in force, from the next event on. They must not be changed afterwards.
+func (g *Group) Use(s *Settings) { g.set = s }
+
 // Join takes a JoinGroup. Its answer comes when the rebalance that it is part of has all members or its time is over.
 func (g *Group) Join(now time.Time, req JoinRequest, to Ticket, out *Effects) {
 	g.m.join(now, req, to, out)

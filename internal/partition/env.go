@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/redisstream"
@@ -20,6 +21,7 @@ type Shard interface {
 	Trim(ctx context.Context, keys redisstream.Keys, topicID string, logStart int64) (int64, error)
 	Delete(ctx context.Context, keys redisstream.Keys, topicID string) error
 	Size(ctx context.Context, streams []string) (int64, error)
+	mirror
 }
 
 // Replicator knows how far Redis's replicas are. It is safe for concurrent use and does not block.
@@ -84,5 +86,6 @@ type env struct {
 	gone      func(owner string) bool
 	// minReplicas is a topic's min.insync.replicas.
 	minReplicas func(Ref) int
+	expiryMs    atomic.Int64     // ProducerExpiry, which may change
 	busy        func(*Partition) // tells the sweeper that a partition has something to wait for
 }

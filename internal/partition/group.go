@@ -137,12 +137,12 @@ func (p *Partition) remember(g *group, b *batch.Batch, base, ms int64) {
 
 // expireProducers forgets idle producers, now and then.
 func (p *Partition) expireProducers(ms int64, fx *effects) {
-	every := min(p.env.ProducerExpiry/2, time.Minute).Milliseconds()
+	every := min(p.env.expiryMs.Load()/2, time.Minute.Milliseconds())
 	if ms-p.expiredMs < every && len(p.producers.known) <= p.env.MaxProducers+p.env.MaxProducers/10 {
 		return
 	}
 	p.expiredMs = ms
-	fx.remove = append(fx.remove, p.producers.expire(ms-p.env.ProducerExpiry.Milliseconds())...)
+	fx.remove = append(fx.remove, p.producers.expire(ms-p.env.expiryMs.Load())...)
 }
 
 // repeat answers a batch that was sent before. What it repeats may be in the group that is being built: it then shares

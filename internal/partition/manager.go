@@ -65,6 +65,7 @@ func NewManager(s Settings, d Dependencies) *Manager {
 		minReplicas: d.MinReplicas, budget: &budget{max: s.TailCacheBytes}, aheadSlots: make(chan struct{}, s.ReadAhead),
 		now: func() time.Duration { return time.Since(start) }, token: rand.Text, busy: m.busy,
 	}
+	m.SetProducerExpiry(s.ProducerExpiry)
 	if c := d.Clock; c != nil {
 		m.env.now, m.env.redisTime, m.env.token = c.Now, c.RedisTime, c.Token
 	}
@@ -78,6 +79,9 @@ func NewManager(s Settings, d Dependencies) *Manager {
 	}
 	return m
 }
+
+// SetProducerExpiry changes how long an idempotent producer may be idle before it is forgotten.
+func (m *Manager) SetProducerExpiry(d time.Duration) { m.env.expiryMs.Store(d.Milliseconds()) }
 
 // busy puts a partition on the list of those to which time matters.
 func (m *Manager) busy(p *Partition) {

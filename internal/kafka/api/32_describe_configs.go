@@ -4,17 +4,17 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/topicconfig"
 )
 
 // DescribeConfigs (key 32), versions 0 to 4.
 //
-// Topics, this broker and groups. v1 tells sources and synonyms (KIP-226), v3 types and documentation (KIP-569). Each
+// Topics, this broker, all brokers, loggers and groups. v1 tells sources and synonyms (KIP-226), v3 types and documentation (KIP-569). Each
 // resource has its own answer. Version 0, which Kafka 4 dropped, is kept for old clients.
 
 // maxDescribedResources bounds the resources of one request: an answer is up to a thousand times as long as what asks for it.
@@ -78,18 +78,19 @@ func (a *API) describeResource(ctx context.Context, r *kmsg.DescribeConfigsReque
 	case kmsg.ConfigResourceTypeTopic:
 		return a.topicConfigs(ctx, r.ResourceName)
 	case kmsg.ConfigResourceTypeBroker:
-		if r.ResourceName == "" { // what holds for all brokers and can change while they run: nothing
-			return nil, nil
+		if r.ResourceName == metadata.AllBrokers {
+			return a.allBrokersConfigs(), nil
 		}
 		if err := a.checkBroker(r.ResourceName); err != nil {
 			return nil, err
 		}
 		return a.brokerConfigs(), nil
+	case kmsg.ConfigResourceTypeBrokerLogger:
+		return a.loggerConfigs(r.ResourceName)
 	case kmsg.ConfigResourceTypeGroupConfig:
-		if r.ResourceName == "" {
-			return nil, refuse(kerr.InvalidRequest, "Group name must not be empty")
-		}
-		return groupConfigs(), nil
+		return a.groupConfigs(r.ResourceName)
+	case kmsg.ConfigResourceTypeClientMetrics: // there are no subscriptions
+		return nil, nil
 	}
 	return nil, unsupportedResource(r.ResourceType)
 }
@@ -145,29 +146,14 @@ func configSource(s topicconfig.Source) kmsg.ConfigSource {
 	switch s {
 	case topicconfig.FromTopic:
 		return kmsg.ConfigSourceDynamicTopicConfig
+	case topicconfig.FromBroker:
+		return kmsg.ConfigSourceDynamicBrokerConfig
+	case topicconfig.FromCluster:
+		return kmsg.ConfigSourceDynamicDefaultBrokerConfig
 	case topicconfig.FromDefault:
 		return kmsg.ConfigSourceDefaultConfig
 	}
 	return kmsg.ConfigSourceStaticBrokerConfig
-}
-
-func (a *API) brokerConfigs() configs {
-	var list configs
-	for _, s := range a.settings.Broker {
-		source := kmsg.ConfigSourceDefaultConfig
-		if s.Set {
-			source = kmsg.ConfigSourceStaticBrokerConfig
-		}
-		r := newConfig(s.Name, s.Type, s.Value, source, s.Doc)
-		r.ReadOnly = true
-		if s.Sensitive {
-			r.IsSensitive, r.Value = true, nil
-		}
-		r.ConfigSynonyms = []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym{{Name: s.Name, Value: r.Value, Source: source}}
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(x, y kmsg.DescribeConfigsResponseResourceConfig) int { return strings.Compare(x.Name, y.Name) })
-	return list
 }
 
 func newConfig(name string, t topicconfig.Type, value string, source kmsg.ConfigSource, doc string) kmsg.DescribeConfigsResponseResourceConfig {

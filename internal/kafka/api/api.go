@@ -19,6 +19,8 @@ type Deps struct {
 	Groups     Groups
 	Offsets    GroupOffsets
 	GroupAdmin GroupAdmin
+	Configs    DynamicConfigs
+	Loggers    Loggers
 	Schema     *topicconfig.Schema
 	Now        func() time.Time
 	Random     io.Reader // of session and producer ids; safe for concurrent use, as crypto/rand.Reader is
@@ -35,6 +37,8 @@ type API struct {
 	groups     Groups
 	offsets    GroupOffsets
 	groupAdmin GroupAdmin
+	configs    DynamicConfigs
+	loggers    Loggers
 	schema     *topicconfig.Schema
 	now        func() time.Time
 	random     io.Reader
@@ -59,6 +63,8 @@ func New(d Deps, s Settings) *API {
 		groups:     d.Groups,
 		offsets:    d.Offsets,
 		groupAdmin: d.GroupAdmin,
+		configs:    d.Configs,
+		loggers:    d.Loggers,
 		schema:     d.Schema,
 		now:        d.Now,
 		random:     d.Random,

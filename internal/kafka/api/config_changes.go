@@ -51,17 +51,13 @@ func (a *API) changeConfigs(ctx context.Context, change *configChange, validateO
 			return t.Partitions, configs, err
 		})
 	case kmsg.ConfigResourceTypeBroker:
-		if change.name != "" {
-			if err := a.checkBroker(change.name); err != nil {
-				return err
-			}
-		}
-		if len(change.settings) == 0 {
-			return nil
-		}
-		return refuse(kerr.InvalidRequest, "Cannot update these configs dynamically: %s", change.settings[0].name)
+		return a.changeBrokerConfigs(ctx, change, validateOnly)
+	case kmsg.ConfigResourceTypeBrokerLogger:
+		return a.changeLoggers(change, validateOnly)
 	case kmsg.ConfigResourceTypeGroupConfig:
-		return change.checkGroup()
+		return a.changeGroupConfigs(ctx, change, validateOnly)
+	case kmsg.ConfigResourceTypeClientMetrics:
+		return refuse(kerr.InvalidRequest, "Metrics of clients are not collected in this version: there are no subscriptions.")
 	}
 	return unsupportedResource(change.kind)
 }
@@ -77,21 +73,6 @@ func (c *configChange) check() error {
 		}
 		if s.value == nil && s.op != kmsg.IncrementalAlterConfigOpDelete {
 			return refuse(kerr.InvalidRequest, "Null value not supported for : %s", s.name)
-		}
-	}
-	return nil
-}
-
-// checkGroup refuses changes of a group's settings. Taking back what was never set is no change.
-func (c *configChange) checkGroup() error {
-	if c.name == "" {
-		return refuse(kerr.InvalidRequest, "Group name must not be empty")
-	}
-	for _, s := range c.settings {
-		if s.op != kmsg.IncrementalAlterConfigOpDelete {
-			if err := checkGroupConfig(s.name, *s.value); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -131,10 +112,19 @@ func (a *API) changeSetting(t *metadata.Topic, wanted map[string]string, s setti
 	if !ok {
 		return &topicconfig.InvalidError{Name: s.name}
 	}
-	if setting.Type != topicconfig.List {
-		return refuse(kerr.InvalidConfig, "Can't %s to key %s because its type is not LIST.", s.op, s.name)
+	value, err := changeList(setting.Type, a.schema.Resolve(t.Name, wanted, setting)[0].Value, s)
+	if err == nil {
+		wanted[s.name] = value
 	}
-	words := topicconfig.SplitList(a.schema.Resolve(t.Name, wanted, setting)[0].Value)
+	return err
+}
+
+// changeList returns what becomes of a list's value to which words are added or from which they are taken.
+func changeList(t topicconfig.Type, value string, s settingChange) (string, error) {
+	if t != topicconfig.List {
+		return "", refuse(kerr.InvalidConfig, "Can't %s to key %s because its type is not LIST.", s.op, s.name)
+	}
+	words := topicconfig.SplitList(value)
 	for _, w := range topicconfig.SplitList(*s.value) {
 		has := slices.Contains(words, w)
 		switch {
@@ -144,6 +134,5 @@ func (a *API) changeSetting(t *metadata.Topic, wanted map[string]string, s setti
 			words = slices.DeleteFunc(words, func(have string) bool { return have == w })
 		}
 	}
-	wanted[s.name] = strings.Join(words, ",")
-	return nil
+	return strings.Join(words, ","), nil
 }

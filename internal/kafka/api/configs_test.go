@@ -101,12 +101,12 @@ func TestDescribeConfigsShowsTheBrokersSettingsButNoSecrets(t *testing.T) {
 	b := newBroker(t, func(s *Settings) {
 		s.Broker = []BrokerSetting{
 			{Name: "num.partitions", Type: topicconfig.Int, Value: "3", Set: true},
-			{Name: "message.max.bytes", Type: topicconfig.Int, Value: "1048588"},
+			{Name: "background.threads", Type: topicconfig.Int, Value: "1048588"},
 			{Name: "ssl.key.password", Type: topicconfig.String, Value: "secret", Set: true, Sensitive: true},
 		}
 	})
-	got := b.describe(brokerResource, "1").Configs
-	if len(got) != 3 || got[0].Name != "message.max.bytes" || got[0].Source != kmsg.ConfigSourceDefaultConfig || !got[0].ReadOnly {
+	got := b.describe(brokerResource, "1", "background.threads", "num.partitions", "ssl.key.password").Configs
+	if len(got) != 3 || got[0].Name != "background.threads" || got[0].Source != kmsg.ConfigSourceDefaultConfig || !got[0].ReadOnly {
 		t.Fatalf("settings %+v", got)
 	}
 	if *got[1].Value != "3" || got[1].Source != kmsg.ConfigSourceStaticBrokerConfig {
@@ -241,7 +241,9 @@ func TestIncrementalAlterConfigsOfBrokersAndGroupsAnswersAsKafka(t *testing.T) {
 		{groupResource, "g", changes(change(opSet, "consumer.session.timeout.ms", "1")), "INVALID_CONFIG"},
 		{groupResource, "g", changes(change(opSet, "consumer.session.timeout.ms", "x")), "INVALID_CONFIG"},
 		{groupResource, "g", changes(change(opSet, "no.such", "1")), "INVALID_CONFIG"},
-		{groupResource, "g", changes(change(opSet, "consumer.session.timeout.ms", "50000")), "INVALID_REQUEST"},
+		{groupResource, "g", changes(change(opSet, "consumer.session.timeout.ms", "50000")), "OK"},
+		{groupResource, "g", changes(change(opSet, "share.session.timeout.ms", "50000")), "INVALID_REQUEST"},
+		{groupResource, strings.Repeat("g", 1025), changes(change(opSet, "consumer.session.timeout.ms", "50000")), "INVALID_REQUEST"},
 		{groupResource, "g", changes(change(opDelete, "consumer.session.timeout.ms", "")), "OK"},
 		{groupResource, "", changes(change(opSet, "consumer.session.timeout.ms", "50000")), "INVALID_REQUEST"},
 		{99, "t", changes(change(opSet, "retention.ms", "1")), "INVALID_REQUEST"},

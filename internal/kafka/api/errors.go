@@ -54,6 +54,7 @@ var errorCodes = []errorKind{
 	{metadata.ErrUnknownTopicID, kerr.UnknownTopicID, false},
 	{metadata.ErrUnavailable, kerr.RequestTimedOut, true},     // it may have happened
 	{metadata.ErrVersionConflict, kerr.RequestTimedOut, true}, // it lost every race it was repeated in
+	{metadata.ErrTooManyConfigs, kerr.PolicyViolation, false},
 	{metadata.ErrSuperseded, kerr.NotLeaderForPartition, true},
 
 	{group.ErrUnknownMember, kerr.UnknownMemberID, false},

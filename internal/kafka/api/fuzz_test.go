@@ -117,7 +117,7 @@ func fuzzedAPI(t *testing.T) (*API, *server.ConnInfo) {
 	set.FetchMaxWait = time.Millisecond
 	groups := newFakeGroups()
 	api := New(Deps{
-		Groups: groups, Offsets: fakeOffsets{groups}, GroupAdmin: fakeGroupAdmin{groups},
+		Groups: groups, Offsets: fakeOffsets{groups}, GroupAdmin: fakeGroupAdmin{groups}, Configs: newFakeConfigs(), Loggers: newFakeLoggers(),
 		Logs: newFakeLogs(), Topics: topics, Cluster: cluster, Epochs: cluster, Schema: schema, Metrics: cluster,
 		Now: time.Now, Random: &lockedRandom{r: rand.New(rand.NewSource(1))}, Log: slog.New(slog.DiscardHandler),
 	}, set)

@@ -54,6 +54,7 @@ func newBroker(t *testing.T, change func(*Settings)) *broker {
 	b.api = New(Deps{
 		Logs: b.logs, Topics: b.topics, Cluster: b.cluster, Epochs: b.cluster, Schema: schema, Metrics: b.cluster,
 		Groups: b.groups, Offsets: fakeOffsets{b.groups}, GroupAdmin: fakeGroupAdmin{b.groups},
+		Configs: newFakeConfigs(), Loggers: newFakeLoggers(),
 		Now:    func() time.Time { return time.UnixMilli(b.now.Load()) },
 		Random: &lockedRandom{r: rand.New(rand.NewSource(1))},
 		Log:    b.lines.logger(),

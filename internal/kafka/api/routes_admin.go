@@ -34,6 +34,7 @@ func adminRoutes() []route {
 		{key: 66, min: 0, max: 2, name: "ListTransactions", serve: inline((*API).listTransactions)},
 		{key: 71, min: 0, max: 0, name: "GetTelemetrySubscriptions", serve: inline((*API).getTelemetrySubscriptions), silent: true},
 		{key: 72, min: 0, max: 0, name: "PushTelemetry", serve: inline((*API).pushTelemetry), silent: true},
+		{key: 74, min: 0, max: 1, name: "ListConfigResources", serve: inline((*API).listConfigResources)},
 		{key: 80, min: 0, max: 1, name: "AddRaftVoter", serve: inline((*API).addRaftVoter)},
 		{key: 81, min: 0, max: 0, name: "RemoveRaftVoter", serve: inline((*API).removeRaftVoter)},
 	}

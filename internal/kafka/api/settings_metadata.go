@@ -38,4 +38,7 @@ type BrokerSetting struct {
 	Set       bool // by file, environment or flag; else Value is the default
 	Sensitive bool // shown without its value
 	Doc       string
+	// Parse checks a value that a tool gives while the broker runs, and returns its canonical form. Nil: the setting cannot
+	// be changed then.
+	Parse func(value string) (string, error)
 }

@@ -12,12 +12,11 @@ var errTooManyFromIP = errors.New("too many connections from this address")
 // quota counts connections: in total, where a new one waits for its turn (max.connections), and by address, where it is
 // closed (max.connections.per.ip).
 type quota struct {
+	mu            sync.Mutex
 	max, maxPerIP int // 0: no limit
-
-	mu    sync.Mutex
-	total int
-	byIP  map[netip.Addr]int
-	freed chan struct{} // closed when a connection ended that others wait for
+	total         int
+	byIP          map[netip.Addr]int
+	freed         chan struct{} // closed when a connection ended that others wait for
 }
 
 func newQuota(max, maxPerIP int) *quota {
@@ -42,6 +41,29 @@ func (q *quota) acquire(ip netip.Addr) (<-chan struct{}, error) {
 	return nil, nil
 }
 
+// limit changes the limits. Connections that are there stay; those that wait are looked at again.
+func (q *quota) limit(max, maxPerIP int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.max, q.maxPerIP = max, maxPerIP
+	q.wake()
+}
+
+// wake lets those that wait ask again. q.mu is held.
+func (q *quota) wake() {
+	if q.freed != nil {
+		close(q.freed)
+		q.freed = nil
+	}
+}
+
+// limits tells them.
+func (q *quota) limits() (max, maxPerIP int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.max, q.maxPerIP
+}
+
 func (q *quota) release(ip netip.Addr) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -49,10 +71,7 @@ func (q *quota) release(ip netip.Addr) {
 	if q.byIP[ip]--; q.byIP[ip] == 0 {
 		delete(q.byIP, ip)
 	}
-	if q.freed != nil {
-		close(q.freed)
-		q.freed = nil
-	}
+	q.wake()
 }
 
 // addrOf returns the address without its port; the zero Addr stands for what is not an IP address.

@@ -67,6 +67,10 @@ func New(o Options) *Server {
 	return s
 }
 
+// SetMaxConnections changes the limits of connections, in total and from one address; 0 is none. Connections that are there
+// stay.
+func (s *Server) SetMaxConnections(total, fromOneAddress int) { s.quota.limit(total, fromOneAddress) }
+
 // ErrServerClosed is returned by Serve after Shutdown.
 var ErrServerClosed = errors.New("kafka server closed")
 
@@ -116,7 +120,8 @@ func (s *Server) admit(nc net.Conn) {
 		if err != nil {
 			s.metrics.Failure("accept", "too_many_connections_from_ip")
 			if s.limitLog.allow(s.now()) {
-				s.log.Warn("refusing a connection", "remote", nc.RemoteAddr().String(), "limit", s.set.MaxConnectionsPerIP, "error", err)
+				_, limit := s.quota.limits()
+				s.log.Warn("refusing a connection", "remote", nc.RemoteAddr().String(), "limit", limit, "error", err)
 			}
 			_ = nc.Close() // nothing was written: there is nothing to lose
 			return
@@ -125,7 +130,8 @@ func (s *Server) admit(nc net.Conn) {
 			break
 		}
 		if s.limitLog.allow(s.now()) {
-			s.log.Warn("the limit of connections is reached: new ones wait", "limit", s.set.MaxConnections)
+			limit, _ := s.quota.limits()
+			s.log.Warn("the limit of connections is reached: new ones wait", "limit", limit)
 		}
 		select {
 		case <-wait:

@@ -2,8 +2,8 @@ package server
 
 import "time"
 
-// Settings are the listener's limits. They do not change while it runs. All must be set; DefaultSettings has the
-// defaults.
+// Settings are the listener's limits. Of these only those of connections change while it runs (SetMaxConnections). All must
+// be set; DefaultSettings has the defaults.
 type Settings struct {
 	// MaxRequestBytes bounds one frame, without its size prefix (socket.request.max.bytes).
 	MaxRequestBytes int

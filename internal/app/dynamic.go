@@ -1,0 +1,38 @@
+package app
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/group"
+	"github.com/korvet-io/korvet/internal/metadata"
+)
+
+// obey puts the settings in force that tools change while the broker runs. Defaults of topic settings are metadata's part.
+func (b *Broker) obey(p *parts) {
+	self := strconv.Itoa(int(p.store.Self().ID))
+	c := b.cfg.Overlay(p.store.Config(metadata.BrokerConfigs, metadata.AllBrokers), p.store.Config(metadata.BrokerConfigs, self))
+	p.server.SetMaxConnections(c.Broker.MaxConnections, c.Broker.MaxConnectionsPerIP)
+	p.logs.SetProducerExpiry(c.Broker.ProducerIDExpiration)
+}
+
+// ownGroupSettings returns a function that tells the settings of a group: those of all, unless a tool gave it its own.
+func ownGroupSettings(store *metadata.Store) func(string, *group.Settings) *group.Settings {
+	return func(name string, all *group.Settings) *group.Settings {
+		own := store.Config(metadata.GroupConfigs, name)
+		if len(own) == 0 {
+			return all
+		}
+		s := *all
+		for setting, field := range map[string]*time.Duration{
+			"consumer.session.timeout.ms":     &s.ConsumerSession,
+			"consumer.heartbeat.interval.ms":  &s.ConsumerHeartbeat,
+			"consumer.assignment.interval.ms": &s.AssignmentInterval,
+		} {
+			if ms, err := strconv.ParseInt(own[setting], 10, 32); err == nil {
+				*field = time.Duration(ms) * time.Millisecond
+			}
+		}
+		return &s
+	}
+}

@@ -27,6 +27,12 @@ var trimLua string
 //go:embed seek.lua
 var seekLua string
 
+//go:embed mirror.lua
+var mirrorLua string
+
+//go:embed unmirror.lua
+var unmirrorLua string
+
 // script is a Lua script and the name Redis caches it under.
 type script struct{ text, sha string }
 
@@ -36,12 +42,14 @@ func newScript(text string) script {
 }
 
 var (
-	fenceScript   = newScript(fenceLua)
-	releaseScript = newScript(releaseLua)
-	deleteScript  = newScript(deleteLua)
-	rollScript    = newScript(rollLua)
-	trimScript    = newScript(trimLua)
-	seekScript    = newScript(seekLua)
+	fenceScript    = newScript(fenceLua)
+	releaseScript  = newScript(releaseLua)
+	deleteScript   = newScript(deleteLua)
+	rollScript     = newScript(rollLua)
+	trimScript     = newScript(trimLua)
+	seekScript     = newScript(seekLua)
+	mirrorScript   = newScript(mirrorLua)
+	unmirrorScript = newScript(unmirrorLua)
 )
 
 func (s script) command(verb, body string, keys, args []string) []byte {

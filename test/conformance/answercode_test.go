@@ -44,6 +44,50 @@ func answerCode(c *conn, resp kmsg.Response) string {
 		return code(r.ErrorCode)
 	case *kmsg.DescribeTopicPartitionsResponse:
 		return code(r.Topics[0].ErrorCode)
+	default:
+		return groupAnswerCode(c, resp)
+	}
+}
+
+// groupAnswerCode is answerCode for the APIs of groups.
+func groupAnswerCode(c *conn, resp kmsg.Response) string {
+	c.t.Helper()
+	switch r := resp.(type) {
+	case *kmsg.OffsetCommitResponse:
+		return code(r.Topics[0].Partitions[0].ErrorCode)
+	case *kmsg.OffsetFetchResponse:
+		if r.Version < 8 {
+			return code(r.Topics[0].Partitions[0].ErrorCode)
+		}
+		return code(r.Groups[0].ErrorCode)
+	case *kmsg.FindCoordinatorResponse:
+		if r.Version < 4 {
+			return code(r.ErrorCode)
+		}
+		return code(r.Coordinators[0].ErrorCode)
+	case *kmsg.JoinGroupResponse:
+		return code(r.ErrorCode)
+	case *kmsg.HeartbeatResponse:
+		return code(r.ErrorCode)
+	case *kmsg.LeaveGroupResponse:
+		if r.Version < 3 {
+			return code(r.ErrorCode)
+		}
+		return code(r.Members[0].ErrorCode)
+	case *kmsg.SyncGroupResponse:
+		return code(r.ErrorCode)
+	case *kmsg.DescribeGroupsResponse:
+		return code(r.Groups[0].ErrorCode)
+	case *kmsg.ListGroupsResponse:
+		return code(r.ErrorCode)
+	case *kmsg.DeleteGroupsResponse:
+		return code(r.Groups[0].ErrorCode)
+	case *kmsg.OffsetDeleteResponse:
+		return code(r.ErrorCode)
+	case *kmsg.ConsumerGroupHeartbeatResponse:
+		return code(r.ErrorCode)
+	case *kmsg.ConsumerGroupDescribeResponse:
+		return code(r.Groups[0].ErrorCode)
 	}
 	c.t.Fatalf("this test knows no %T", resp)
 	return ""

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/korvet-io/korvet/test/harness"
@@ -45,14 +46,20 @@ func beside(t *testing.T, other *target, args ...string) *target {
 	return &target{addr: b.Addr, korvet: true, own: b}
 }
 
+// noRebalanceDelay lets a group's first rebalance begin at once, as the package's comment asks of Apache Kafka.
+const noRebalanceDelay = "--korvet.broker.rebalance-delay=0s"
+
+// tableSettings are how korvet is started for the tables.
+var tableSettings = []string{"--korvet.broker.auto-create-topics-enable=false", noRebalanceDelay}
+
 // TestConformance runs the tables, one family of APIs after the other, against one broker.
 func TestConformance(t *testing.T) {
-	runAll(t, start(t, "--korvet.broker.auto-create-topics-enable=false"))
+	runAll(t, start(t, tableSettings...))
 }
 
 // TestConformanceWithoutTailCache runs the same tables against a korvet that reads every record from Redis.
 func TestConformanceWithoutTailCache(t *testing.T) {
-	to := startOwn(t, "--korvet.broker.auto-create-topics-enable=false", "--korvet.broker.tail-cache-bytes=0")
+	to := startOwn(t, append(slices.Clone(tableSettings), "--korvet.broker.tail-cache-bytes=0")...)
 	to.uncached = true
 	runAll(t, to)
 }
@@ -86,6 +93,11 @@ func runAll(t *testing.T, to *target) {
 		{"OffsetForLeaderEpoch", leaderEpochRows()},
 		{"ListOffsets", listOffsetsRows()},
 		{"DeleteRecords", deleteRecordsRows()},
+		{"Groups", groupRows()},
+		{"StaticMembers", staticRows()},
+		{"GroupAdmin", groupAdminRows()},
+		{"Commits", commitRows()},
+		{"ConsumerGroups", consumerGroupRows()},
 	} {
 		t.Run(f.name, func(t *testing.T) { run(t, to, f.rows) })
 	}

@@ -177,16 +177,32 @@ func (w *world) policy(topic string) string {
 func (w *world) awaitMembers(group string, n int) {
 	w.t.Helper()
 	w.await(fmt.Sprintf("%d members of group %s", n, group), func() error {
-		groups, err := w.admin.DescribeGroups(w.context(), group)
+		state, members, err := w.describe(group)
 		if err != nil {
 			return err
 		}
-		g := groups[group]
-		if g.Err != nil || g.State != "Stable" || len(g.Members) != n {
-			return fmt.Errorf("state %s, %d members, %v", g.State, len(g.Members), g.Err)
+		if state != "Stable" || members != n {
+			return fmt.Errorf("state %s, %d members", state, members)
 		}
 		return nil
 	})
+}
+
+// describe tells a group's state and number of members. Each of the two kinds of groups has a request of its own.
+func (w *world) describe(group string) (state string, members int, err error) {
+	classic, err := w.admin.DescribeGroups(w.context(), group)
+	if err != nil {
+		return "", 0, err
+	}
+	if g := classic[group]; g.Err == nil && g.State != "Dead" {
+		return g.State, len(g.Members), nil
+	}
+	consumer, err := w.admin.DescribeConsumerGroups(w.context(), group)
+	if err != nil {
+		return "", 0, err
+	}
+	g := consumer[group]
+	return g.State, len(g.Members), g.Err
 }
 
 // awaitCommitted waits until the group has committed the end of each partition of the topic.
@@ -237,4 +253,9 @@ func install(t *testing.T, system string) string {
 		t.Fatalf("install %s: %v\n%s", system, err, complaints.String())
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// record is a record with a value alone.
+func record(topic string, partition int32, value string) *kgo.Record {
+	return &kgo.Record{Topic: topic, Partition: partition, Value: []byte(value)}
 }

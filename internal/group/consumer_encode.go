@@ -5,39 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/google/uuid"
 )
-
-// unsaved is what changed since the group was last given away to be stored.
-type unsaved struct {
-	group   bool
-	members map[string]*consumerMember
-	removed map[string]bool // by member id
-}
-
-func (u *unsaved) nothing() bool { return !u.group && len(u.members) == 0 && len(u.removed) == 0 }
-
-func (u *unsaved) member(m *consumerMember) {
-	if u.members == nil {
-		u.members = make(map[string]*consumerMember)
-	}
-	u.members[m.id] = m
-	delete(u.removed, m.id)
-}
-
-func (u *unsaved) gone(m *consumerMember) { u.goneID(m.id) }
-
-func (u *unsaved) goneID(id string) {
-	if u.removed == nil {
-		u.removed = make(map[string]bool)
-	}
-	u.removed[id] = true
-	delete(u.members, id)
-}
 
 // consumerLine is a consumer group's own line as it is stored.
 type consumerLine struct {
@@ -71,27 +40,6 @@ type consumerMemberLine struct {
 type consumerClassic struct {
 	SessionMs int64                 `json:"session_ms"`
 	Protocols []classicProtocolLine `json:"protocols"`
-}
-
-// partitionLines are partitions by topic id, as in "0-9,12".
-type partitionLines map[uuid.UUID]string
-
-// save hands over what changed.
-func (c *consumerGroup) save(out *Effects) {
-	ch := &Changes{
-		Generation: c.epoch,
-		Group: encode(consumerLine{
-			Type: Consumer, SinceMs: c.since.UnixMilli(), Epoch: c.epoch, AssignmentEpoch: c.assignmentEpoch,
-			Assignor: c.assignor, TopicsHash: c.topicsHash,
-		}),
-		Members: make(map[string][]byte, len(c.unsaved.members)),
-		Gone:    slices.Sorted(maps.Keys(c.unsaved.removed)),
-	}
-	for id, m := range c.unsaved.members {
-		ch.Members[id] = m.encode()
-	}
-	c.unsaved = unsaved{}
-	out.save(ch)
 }
 
 func (m *consumerMember) encode() []byte {
@@ -178,65 +126,4 @@ func decodeConsumerMember(id string, text []byte) (m *consumerMember, assigned, 
 	}
 	m.target = sets[0]
 	return m, sets[1], sets[2], nil
-}
-
-func linesOf(s partitionSet) partitionLines {
-	lines := make(partitionLines, len(s))
-	for _, t := range s {
-		lines[t.Topic] = formatPartitions(t.Partitions)
-	}
-	return lines
-}
-
-func (l partitionLines) set() (partitionSet, error) {
-	byID := make(map[uuid.UUID][]int32, len(l))
-	for id, text := range l {
-		partitions, err := parsePartitions(text)
-		if err != nil {
-			return nil, err
-		}
-		byID[id] = partitions
-	}
-	return setOfTopics(byID), nil
-}
-
-// formatPartitions writes ascending numbers as ranges.
-func formatPartitions(partitions []int32) string {
-	var b strings.Builder
-	for i := 0; i < len(partitions); {
-		last := i
-		for last+1 < len(partitions) && partitions[last+1] == partitions[last]+1 {
-			last++
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(int(partitions[i])))
-		if last > i {
-			b.WriteByte('-')
-			b.WriteString(strconv.Itoa(int(partitions[last])))
-		}
-		i = last + 1
-	}
-	return b.String()
-}
-
-// maxPartition bounds what a broken line can make of a range.
-const maxPartition = 1 << 20
-
-func parsePartitions(text string) ([]int32, error) {
-	var partitions []int32
-	for part := range strings.SplitSeq(text, ",") {
-		from, to, isRange := strings.Cut(part, "-")
-		if !isRange {
-			to = from
-		}
-		first, err1 := strconv.ParseUint(from, 10, 31)
-		last, err2 := strconv.ParseUint(to, 10, 31)
-		if err1 != nil || err2 != nil || last < first || last >= maxPartition || len(partitions) >= maxPartition {
-			return nil, fmt.Errorf("parse partitions %.20q", text)
-		}
-		partitions = append(partitions, run(int32(first), int32(last-first+1))...)
-	}
-	return partitions, nil
 }

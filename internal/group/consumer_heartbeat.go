@@ -37,7 +37,7 @@ func (g *Group) checkHeartbeat(req *HeartbeatRequest) error {
 		return ErrInvalidRequest
 	case req.Epoch == joinEpoch && !fullJoin(req):
 		return ErrInvalidRequest
-	case req.Assignor != nil && *req.Assignor != "" && !slices.Contains(g.set.Assignors, *req.Assignor):
+	case req.Assignor != nil && !slices.Contains(g.set.Assignors, *req.Assignor):
 		return ErrUnsupportedAssignor
 	}
 	return nil

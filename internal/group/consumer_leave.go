@@ -68,7 +68,8 @@ func (c *consumerGroup) setTimer(timer *time.Time, t time.Time) {
 
 func (c *consumerGroup) deadline() time.Time { return c.due }
 
-// tick puts out the members whose time is over, and looks at the topics.
+// tick puts out the members whose time is over, and looks at the topics. A group that could not become a classic one when
+// its last member of the consumer protocol went does so now, if it may.
 func (c *consumerGroup) tick(now time.Time, img Image, out *Effects) {
 	if len(c.members) == 0 {
 		c.due = time.Time{}
@@ -79,7 +80,7 @@ func (c *consumerGroup) tick(now time.Time, img Image, out *Effects) {
 	if !c.due.IsZero() && !now.Before(c.due) {
 		late = c.expired(now)
 	}
-	if len(late) > 0 {
+	if len(late) > 0 || c.mayDowngrade(nil) {
 		c.remove(now, late, out)
 		return
 	}

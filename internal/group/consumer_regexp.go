@@ -15,8 +15,7 @@ type topicRegexp struct {
 	topics  []string
 }
 
-// maxRegexp bounds what a client can make a broker compile, in bytes. All names of topics that an expression can
-// tell apart are shorter.
+// maxRegexp bounds what a client can make a broker compile, in bytes.
 const maxRegexp = 16 << 10
 
 // knowRegexp makes a regular expression known to the group.

@@ -129,6 +129,7 @@ type simConsumer struct {
 	silent     time.Time
 	superseded bool
 	out        bool
+	tooLarge   bool // the group was, when the heartbeat was sent
 }
 
 func newSimConsumer(w *simWorld) *simConsumer {
@@ -205,6 +206,7 @@ func (m *simConsumer) sayAll(req *HeartbeatRequest) {
 }
 
 func (m *simConsumer) send(w *simWorld, req HeartbeatRequest) {
+	m.tooLarge = w.g.Size() > simMaxSize
 	m.waits, m.sent, m.patience = true, w.ticket(m), w.now.Add(4*time.Second)
 	w.logf("%v heartbeat #%d, has %v", m, m.sent, partitionNumbers(w, m.held))
 	var out Effects
@@ -245,7 +247,7 @@ func (m *simConsumer) fail(w *simWorld, err error) {
 		m.die()
 	case errors.Is(err, ErrFencedMemberEpoch), errors.Is(err, ErrUnknownMember), errors.Is(err, ErrNotFound):
 		m.held, m.desired, m.epoch = nil, nil, 0
-	case errors.Is(err, ErrUnreleasedInstance), errors.Is(err, ErrGroupFull):
+	case errors.Is(err, ErrUnreleasedInstance), errors.Is(err, ErrGroupFull), errors.Is(err, ErrUnsupportedMigration) && m.tooLarge:
 		m.due = w.now.Add(3 * time.Second)
 	default:
 		w.failf("%v: %v", m, err)

@@ -51,6 +51,7 @@ func (b *Broker) openGroups(p *parts) {
 		Store:    store,
 		Cluster:  &groupCluster{store: p.store},
 		Own:      ownGroupSettings(p.store),
+		Mirror:   nativeGroups{p.logs},
 		Observer: groupObserver{b.metrics},
 		Log:      log,
 		Now:      time.Now,
@@ -102,7 +103,7 @@ func (p *parts) logEnds(ctx context.Context) func(coordinator.Offset) int64 {
 	known := map[partition.Ref]int64{}
 	p.logs.Known(func(ref partition.Ref, ends partition.Bounds) { known[ref] = ends.LogEnd })
 	return func(o coordinator.Offset) int64 {
-		ref := partition.Ref{Topic: o.Topic, ID: o.TopicID, Partition: o.Partition}
+		ref := refOf(o)
 		if end, ok := known[ref]; ok {
 			return end
 		}
@@ -112,4 +113,19 @@ func (p *parts) logEnds(ctx context.Context) func(coordinator.Offset) int64 {
 		}
 		return known[ref]
 	}
+}
+
+// nativeGroups shows commits in the partitions' streams.
+type nativeGroups struct{ logs *partition.Manager }
+
+func (n nativeGroups) Show(ctx context.Context, name string, o coordinator.Offset) error {
+	return n.logs.Mirror(ctx, refOf(o), name, o.Offset)
+}
+
+func (n nativeGroups) Hide(ctx context.Context, name string, o coordinator.Offset) error {
+	return n.logs.Unmirror(ctx, refOf(o), name)
+}
+
+func refOf(o coordinator.Offset) partition.Ref {
+	return partition.Ref{Topic: o.Topic, ID: o.TopicID, Partition: o.Partition}
 }

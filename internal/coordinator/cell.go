@@ -44,8 +44,8 @@ type cell struct {
 	timer *time.Timer
 	armed time.Time // when timer fires; zero: not at all
 
-	shown map[TopicPartition]Offset // commits to be mirrored
-	seen  group.State               // after the event before
+	shown map[TopicPartition]mirrored // what is to be shown in native groups
+	seen  group.State                 // after the event before
 }
 
 func newCell(c *Coordinator, name string) *cell {

@@ -30,9 +30,11 @@ type Cluster interface {
 	Image() group.Image
 }
 
-// Mirror shows commits as native stream groups. It is best effort: an error means that it is to be tried again.
+// Mirror shows commits as native stream groups. What it cannot show is shown with the next commit, or not at all.
 type Mirror interface {
-	Show(ctx context.Context, name string, offsets []Offset) error
+	// Show shows a group's committed offset, Hide removes the native group of a partition.
+	Show(ctx context.Context, name string, o Offset) error
+	Hide(ctx context.Context, name string, o Offset) error
 }
 
 // Observer is told what happens, for metrics. Its methods must not block.
@@ -70,7 +72,7 @@ type Coordinator struct {
 	mu     sync.RWMutex
 	closed bool
 	cells  map[string]*cell
-	dirty  map[*cell]struct{} // cells with commits to mirror
+	dirty  map[*cell]struct{} // with something to show in native groups
 }
 
 // New returns a coordinator that has loaded nothing yet: Run does.
@@ -166,7 +168,6 @@ func (c *Coordinator) remove(l *cell) {
 	if c.cells[l.name] == l {
 		delete(c.cells, l.name)
 	}
-	delete(c.dirty, l)
 }
 
 // drop gives up a group that is another broker's by now.

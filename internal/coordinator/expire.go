@@ -16,8 +16,12 @@ func (c *Coordinator) Run(ctx context.Context) {
 	c.loadAll(ctx)
 	check := time.NewTicker(c.set.CheckInterval)
 	defer check.Stop()
-	mirror := time.NewTicker(max(c.set.MirrorEvery, 10*time.Millisecond))
-	defer mirror.Stop()
+	var mirror <-chan time.Time // never, unless commits are shown
+	if c.Mirror != nil && c.set.MirrorEvery > 0 {
+		ticker := time.NewTicker(c.set.MirrorEvery)
+		defer ticker.Stop()
+		mirror = ticker.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -25,7 +29,7 @@ func (c *Coordinator) Run(ctx context.Context) {
 		case <-check.C:
 			c.loadNames(ctx) // another broker may have left its groups to this one
 			c.Expire()
-		case <-mirror.C:
+		case <-mirror:
 			c.mirror(ctx)
 		}
 	}
@@ -145,33 +149,4 @@ func (l *cell) over(o Offset, d group.Description, now time.Time) bool {
 		}
 	}
 	return now.Sub(since) >= l.c.set.Retention
-}
-
-// mirror shows commits since the last time in native stream groups.
-func (c *Coordinator) mirror(ctx context.Context) {
-	if c.Mirror == nil {
-		return
-	}
-	c.mu.Lock()
-	dirty := c.dirty
-	c.dirty = map[*cell]struct{}{}
-	c.mu.Unlock()
-	for l := range dirty {
-		l.mu.Lock()
-		shown := make([]Offset, 0, len(l.shown))
-		for _, o := range l.shown {
-			shown = append(shown, o)
-		}
-		l.shown = nil
-		l.mu.Unlock()
-		if err := c.Mirror.Show(ctx, l.name, shown); err != nil {
-			c.Log.Debug("cannot show commits as a native stream group", "group", l.name, "error", err)
-		}
-	}
-}
-
-func (c *Coordinator) markDirty(l *cell) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dirty[l] = struct{}{}
 }

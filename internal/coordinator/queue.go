@@ -229,12 +229,18 @@ func (l *cell) stored(batch []*op, err error) {
 func (l *cell) apply(o *op) {
 	for _, off := range o.set {
 		l.offsets[off.TopicPartition] = off
+		l.show(off, false)
 	}
 	for _, p := range o.gone {
+		if off, ok := l.offsets[p]; ok {
+			l.show(off, true)
+		}
 		delete(l.offsets, p)
 	}
-	if len(o.set) > 0 {
-		l.show(o.set)
+	if o.remove {
+		for _, off := range l.offsets {
+			l.show(off, true)
+		}
 	}
 }
 
@@ -281,18 +287,4 @@ func (l *cell) ticket(to any) group.Ticket {
 	l.last++
 	l.tickets[l.last] = to
 	return l.last
-}
-
-// show notes commits to be mirrored.
-func (l *cell) show(set []Offset) {
-	if l.c.Mirror == nil || l.c.set.MirrorEvery == 0 {
-		return
-	}
-	if l.shown == nil {
-		l.shown = make(map[TopicPartition]Offset, len(set))
-		l.after(func() { l.c.markDirty(l) })
-	}
-	for _, o := range set {
-		l.shown[o.TopicPartition] = o
-	}
 }

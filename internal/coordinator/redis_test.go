@@ -316,3 +316,25 @@ func TestScriptsAreSentAgainToARedisThatForgotThem(t *testing.T) {
 	redis.Do("SCRIPT", "FLUSH")
 	mustStore(t, s.Delete(t.Context(), "g", token))
 }
+
+func TestOnlyTheNewestClaimHolds(t *testing.T) {
+	redis := redistest.Start(t)
+	a, b := storeOf(t, redis), storeOf(t, redis)
+	mustStore(t, a.Holds(t.Context(), "g", 0)) // nobody claimed it
+	old, _ := claimed(t, a, "g")
+	mustStore(t, a.Holds(t.Context(), "g", old))
+	newest, _ := claimed(t, b, "g")
+	for what, token := range map[string]Token{"older claim": old, "none": 0, "never given": newest + 1} {
+		if err := a.Holds(t.Context(), "g", token); !errors.Is(err, ErrStale) {
+			t.Errorf("%s: %v, want ErrStale", what, err)
+		}
+	}
+	mustStore(t, b.Delete(t.Context(), "g", newest))
+	if err := b.Holds(t.Context(), "g", newest); !errors.Is(err, ErrStale) {
+		t.Errorf("claim of a deleted group: %v, want ErrStale", err)
+	}
+	redis.Do("SET", commitsOfG, "x")
+	if err := b.Holds(t.Context(), "g", newest); !errors.Is(err, ErrRefused) {
+		t.Errorf("key of another kind: %v, want ErrRefused", err)
+	}
+}

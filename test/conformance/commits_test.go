@@ -31,6 +31,8 @@ func commitRows() []row {
 		{name: "one good, one unknown partition", do: committedMixed, want: "OK UNKNOWN_TOPIC_OR_PARTITION"},
 		{name: "no topics", do: committedNothing, want: "0 topics, Dead"},
 		{name: "a partition twice", do: committedTwice, want: "OK OK, 2"},
+		{name: "commit and fetch without waiting between", do: committedPipelined, want: "OK, 1; OK, 2; OK, 3"},
+		{name: "retention time of its own", do: committedRetention, want: "OK, 7"},
 		{name: "metadata null", do: committedMetadata(nil), want: "OK ''"},
 		{name: "metadata of 4096 bytes", do: committedMetadata(kmsg.StringPtr(strings.Repeat("x", 4096))), want: "OK " + "'" + strings.Repeat("x", 4096) + "'"},
 		{name: "metadata of 4097 bytes", do: committedMetadata(kmsg.StringPtr(strings.Repeat("x", 4097))), want: "OFFSET_METADATA_TOO_LARGE"},
@@ -232,6 +234,37 @@ func committedNothing(c *conn) string {
 func committedTwice(c *conn) string {
 	g, t := c.newGroup(), c.newTopic()
 	return fmt.Sprintf("%s, %d", c.committed(commitTo(8, g, t, 1, 2)), c.committedOffset(g, t))
+}
+
+// committedPipelined sends commits, each with a fetch right behind it, before it reads any answer.
+func committedPipelined(c *conn) string {
+	g, t := c.newGroup(), c.newTopic()
+	fetch := fetchOffsets(8, g, t)
+	var commits, fetches []int32
+	for offset := int64(1); offset <= 3; offset++ {
+		commits = append(commits, c.send(commitTo(8, g, t, offset)))
+		fetches = append(fetches, c.send(fetch))
+	}
+	var s []string
+	for i := range commits {
+		committed, err := c.receive(commitTo(8, g, t), commits[i])
+		if err != nil {
+			return outcome(err)
+		}
+		fetched, err := c.receive(fetch, fetches[i])
+		if err != nil {
+			return outcome(err)
+		}
+		s = append(s, fmt.Sprintf("%s, %d", answerCode(c, committed), fetched.(*kmsg.OffsetFetchResponse).Groups[0].Topics[0].Partitions[0].Offset))
+	}
+	return strings.Join(s, "; ")
+}
+
+func committedRetention(c *conn) string {
+	g, t := c.newGroup(), c.newTopic()
+	req := commitTo(2, g, t, 7)
+	req.RetentionTimeMillis = 600_000
+	return fmt.Sprintf("%s, %d", c.committed(req), c.committedOffset(g, t))
 }
 
 func committedMetadata(metadata *string) func(*conn) string {

@@ -238,6 +238,10 @@ func exerciseGroups(ctx context.Context, t *testing.T, b *harness.Broker, admin 
 	must("make member", err)
 	must("consume as a member", member.PollFetches(ctx).Err())
 	must("commit as a member", member.CommitUncommittedOffsets(ctx))
+	redistest.Eventually(t, "the commit to show in XINFO GROUPS", func() bool {
+		reply := b.Redis.Do("XINFO", "GROUPS", stream)
+		return strings.Contains(reply.String(), `"kafka:readers"`)
+	})
 	member.Close()
 	for _, group := range []string{"readers", "billing"} {
 		must("commit", admin.CommitAllOffsets(ctx, group, kadm.Offsets{"orders": {0: {Topic: "orders", At: 1, LeaderEpoch: -1}}}))

@@ -24,6 +24,8 @@ type client struct {
 	lacks map[string]string
 	// lacksTraits says why the client cannot send some records.
 	lacksTraits map[trait]string
+	// since seeks by time. Nil: it cannot.
+	since sinceFunc
 	// member starts members of groups.
 	member memberProgram
 	// lacksConsumerProtocol says why the client cannot be a member by the consumer protocol. Empty: it can.

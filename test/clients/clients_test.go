@@ -36,6 +36,7 @@ func TestClients(t *testing.T) {
 		}
 	})
 	t.Run("all at once", s.produceAtOnce)
+	t.Run("seek", s.seeks)
 	t.Run("groups", s.groups)
 	s.report(t)
 }

@@ -33,6 +33,7 @@ func newConsole(addr, dir string, version func(context.Context) (string, error))
 		},
 		member: consoleMember(func(class string, args ...string) *exec.Cmd { return run(context.Background(), class, args...) }),
 		lacks: map[string]string{
+			rowSeek:                     "has no option for it",
 			rowCooperative:              "does not show what it is assigned",
 			rowPause:                    "has no command for it",
 			consumerProtocol + rowPause: "has no command for it",

@@ -16,6 +16,10 @@ func newFranz(addr string) *client {
 		consume: func(ctx context.Context, topic string, partition int32, count int) ([]record, error) {
 			return franzConsume(ctx, addr, topic, partition, count)
 		},
+		since: func(ctx context.Context, topic string, at time.Time, count int) ([]record, error) {
+			from := kgo.NewOffset().AfterMilli(at.UnixMilli())
+			return franzRead(ctx, count, kgo.SeedBrokers(addr), kgo.ConsumeTopics(topic), kgo.ConsumeStartOffset(from))
+		},
 		member: goMember("franz-go", addr),
 		lacks: map[string]string{
 			// It leaves with epoch -2 and without the instance id: "InstanceId can't be null" is Kafka's answer.
@@ -71,10 +75,12 @@ func franzProduce(ctx context.Context, addr string, r produceRequest) ([]int64, 
 }
 
 func franzConsume(ctx context.Context, addr, topic string, partition int32, count int) ([]record, error) {
-	c, err := kgo.NewClient(
-		kgo.SeedBrokers(addr),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {partition: kgo.NewOffset().AtStart()}}),
-	)
+	from := map[string]map[int32]kgo.Offset{topic: {partition: kgo.NewOffset().AtStart()}}
+	return franzRead(ctx, count, kgo.SeedBrokers(addr), kgo.ConsumePartitions(from))
+}
+
+func franzRead(ctx context.Context, count int, opts ...kgo.Opt) ([]record, error) {
+	c, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}

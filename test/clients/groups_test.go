@@ -30,7 +30,7 @@ const (
 	// shortSession is the smallest session timeout that brokers allow by default.
 	shortSession = 6 * time.Second
 	// longSession leaves a static member time to come back.
-	longSession = 30 * time.Second
+	longSession = 2 * time.Minute
 	// groupTimeout bounds a scenario. Reaching it is a failure.
 	groupTimeout = 5 * time.Minute
 	// scenariosAtOnce bounds how many scenarios run at the same time. They wait for timeouts more than they work.

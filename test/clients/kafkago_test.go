@@ -16,8 +16,11 @@ func newKafkaGo(addr string) *client {
 		version: moduleVersion("github.com/segmentio/kafka-go"),
 		produce: func(ctx context.Context, r produceRequest) ([]int64, error) { return kafkaGoProduce(ctx, addr, r) },
 		consume: func(ctx context.Context, topic string, partition int32, count int) ([]record, error) {
-			return kafkaGoConsume(ctx, addr, topic, partition, count)
+			return kafkaGoConsume(ctx, addr, topic, partition, count, func(r *kafka.Reader) error { return r.SetOffset(kafka.FirstOffset) })
 		},
+		since: partitionwise(func(ctx context.Context, topic string, partition int32, at time.Time, count int) ([]record, error) {
+			return kafkaGoConsume(ctx, addr, topic, partition, count, func(r *kafka.Reader) error { return r.SetOffsetAt(ctx, at) })
+		}),
 		seen: func(r record) record {
 			if len(r.key) == 0 {
 				r.key = nil
@@ -107,12 +110,12 @@ func writeOnceTopicIsThere(ctx context.Context, w *kafka.Writer, messages []kafk
 	}
 }
 
-func kafkaGoConsume(ctx context.Context, addr, topic string, partition int32, count int) ([]record, error) {
+func kafkaGoConsume(ctx context.Context, addr, topic string, partition int32, count int, seek func(*kafka.Reader) error) ([]record, error) {
 	r := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: []string{addr}, Topic: topic, Partition: int(partition), MinBytes: 1, MaxBytes: 10 << 20, MaxWait: 200 * time.Millisecond,
+		Brokers: []string{addr}, Topic: topic, Partition: int(partition), MinBytes: 1, MaxBytes: 16 << 20, MaxWait: 200 * time.Millisecond,
 	})
 	defer func() { _ = r.Close() }()
-	if err := r.SetOffset(kafka.FirstOffset); err != nil {
+	if err := seek(r); err != nil {
 		return nil, fmt.Errorf("seek: %w", err)
 	}
 	var records []record

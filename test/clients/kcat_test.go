@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // What stands between the fields of kcat's input and output. No test data contain it.
@@ -26,8 +27,11 @@ func newKcat(addr string) *client {
 		version: kcatVersion,
 		produce: func(ctx context.Context, r produceRequest) ([]int64, error) { return kcatProduce(ctx, addr, r) },
 		consume: func(ctx context.Context, topic string, partition int32, count int) ([]record, error) {
-			return kcatConsume(ctx, addr, topic, partition, count)
+			return kcatConsume(ctx, addr, topic, partition, count, "beginning")
 		},
+		since: partitionwise(func(ctx context.Context, topic string, partition int32, at time.Time, count int) ([]record, error) {
+			return kcatConsume(ctx, addr, topic, partition, count, fmt.Sprintf("s@%d", at.UnixMilli()))
+		}),
 		// kcat prints headers as one text, which cannot always be taken apart again.
 		seen: func(r record) record {
 			r.headers = []header{{"", []byte(kcatHeaders(r.headers))}}
@@ -118,9 +122,9 @@ func kcatSend(ctx context.Context, options []string, records []record) error {
 	return nil
 }
 
-func kcatConsume(ctx context.Context, addr, topic string, partition int32, count int) ([]record, error) {
+func kcatConsume(ctx context.Context, addr, topic string, partition int32, count int, from string) ([]record, error) {
 	var complaints bytes.Buffer
-	cmd := exec.CommandContext(ctx, "kcat", "-C", "-q", "-b", addr, "-t", topic, "-p", fmt.Sprint(partition), "-o", "beginning", "-c", fmt.Sprint(count),
+	cmd := exec.CommandContext(ctx, "kcat", "-C", "-q", "-b", addr, "-t", topic, "-p", fmt.Sprint(partition), "-o", from, "-c", fmt.Sprint(count),
 		"-X", "check.crcs=true", "-f", "%p %o %T %K %S %k%s%h"+kcatRecord)
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()

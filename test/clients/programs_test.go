@@ -10,7 +10,7 @@ import (
 // sessionClient is a client behind one of the programs of this folder.
 func sessionClient(name string, s *session) *client {
 	member := memberProgram{command: func(memberOptions) *exec.Cmd { return exec.Command(s.program, s.args...) }}
-	return &client{name: name, version: s.version, produce: s.produce, consume: s.consume, member: member}
+	return &client{name: name, version: s.version, produce: s.produce, consume: s.consume, since: s.since, member: member}
 }
 
 func newJava(t *testing.T, addr, dir string) *client {

@@ -14,8 +14,11 @@ func newSarama(addr string) *client {
 		version: moduleVersion("github.com/IBM/sarama"),
 		produce: func(_ context.Context, r produceRequest) ([]int64, error) { return saramaProduce(addr, r) },
 		consume: func(ctx context.Context, topic string, partition int32, count int) ([]record, error) {
-			return saramaConsume(ctx, addr, topic, partition, count)
+			return saramaConsume(ctx, addr, topic, partition, count, sarama.OffsetOldest)
 		},
+		since: partitionwise(func(ctx context.Context, topic string, partition int32, at time.Time, count int) ([]record, error) {
+			return saramaConsume(ctx, addr, topic, partition, count, at.UnixMilli())
+		}),
 		shows:                 "does not show the timestamp type",
 		member:                goMember("Sarama", addr),
 		lacksConsumerProtocol: "speaks the classic protocol only",
@@ -82,17 +85,27 @@ func saramaBytes(b []byte) sarama.Encoder {
 	return sarama.ByteEncoder(b)
 }
 
-func saramaConsume(ctx context.Context, addr, topic string, partition int32, count int) ([]record, error) {
+// saramaConsume reads from a time on, in ms, or from sarama.OffsetOldest.
+func saramaConsume(ctx context.Context, addr, topic string, partition int32, count int, from int64) ([]record, error) {
 	cfg := sarama.NewConfig()
 	cfg.Version = sarama.MaxVersion
 	cfg.Consumer.Return.Errors = true
 	cfg.Consumer.MaxWaitTime = 100 * time.Millisecond // closing waits for the last fetch
-	c, err := sarama.NewConsumer([]string{addr}, cfg)
+	client, err := sarama.NewClient([]string{addr}, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	defer func() { _ = client.Close() }()
+	offset, err := client.GetOffset(topic, partition, from)
+	if err != nil {
+		return nil, fmt.Errorf("find offset: %w", err)
+	}
+	c, err := sarama.NewConsumerFromClient(client)
 	if err != nil {
 		return nil, fmt.Errorf("make consumer: %w", err)
 	}
 	defer func() { _ = c.Close() }()
-	p, err := c.ConsumePartition(topic, partition, sarama.OffsetOldest)
+	p, err := c.ConsumePartition(topic, partition, offset)
 	if err != nil {
 		return nil, fmt.Errorf("consume partition: %w", err)
 	}

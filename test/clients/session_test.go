@@ -20,8 +20,11 @@ import (
 //	version
 //	produce TOPIC FILE [codec=C] [acks=A] [idempotent=true] [api=0.9]
 //	consume TOPIC PARTITION COUNT
+//	since TOPIC MS COUNT
+//	member GROUP TOPIC OPTION...
+//	admin VERB WORD...
 //
-// FILE holds records as record.line has them. The answer is lines (a version; an offset per record, -1 for unknown; a record per line), then "ok",
+// FILE holds records as record.line has them. "member" has no answer: member_test.go tells what follows. Otherwise the answer is lines (a version; an offset per record, -1 for unknown; a record per line), then "ok",
 // or "error" and why.
 type session struct {
 	program string
@@ -179,14 +182,5 @@ func (s *session) write(records []record) (string, error) {
 }
 
 func (s *session) consume(ctx context.Context, topic string, partition int32, count int) ([]record, error) {
-	lines, err := s.call(ctx, "consume", topic, fmt.Sprint(partition), fmt.Sprint(count))
-	records := make([]record, 0, len(lines))
-	for _, line := range lines {
-		r, parseErr := parseRecord(line)
-		if parseErr != nil {
-			return records, parseErr
-		}
-		records = append(records, r)
-	}
-	return records, err
+	return s.records(s.call(ctx, "consume", topic, fmt.Sprint(partition), fmt.Sprint(count)))
 }

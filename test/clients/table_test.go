@@ -111,6 +111,7 @@ func (s *suite) orderedRows() []string {
 		rows = append(rows, traitNames[bit])
 	}
 	rows = append(rows, "all clients at once")
+	rows = append(rows, rowSeek)
 	rows = append(rows, groupRows()...)
 	for _, c := range s.clients {
 		rows = append(rows, "read what "+c.name+" produced")

@@ -66,6 +66,7 @@ public final class ClientProgram {
                 case "version" -> out.println(version());
                 case "produce" -> produce(words[1], Path.of(words[2]), options(words));
                 case "consume" -> consume(words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]));
+                case "since" -> since(words[1], Long.parseLong(words[2]), Integer.parseInt(words[3]));
                 default -> throw new IllegalArgumentException("unknown command " + words[0]);
             }
             out.println("ok");
@@ -109,19 +110,37 @@ public final class ClientProgram {
     }
 
     private void consume(String topic, int partition, int count) {
+        TopicPartition tp = new TopicPartition(topic, partition);
+        try (KafkaConsumer<byte[], byte[]> consumer = consumer()) {
+            consumer.assign(List.of(tp));
+            consumer.seekToBeginning(List.of(tp));
+            read(consumer, count);
+        }
+    }
+
+    private void since(String topic, long ms, int count) {
+        try (KafkaConsumer<byte[], byte[]> consumer = consumer()) {
+            Map<TopicPartition, Long> times = consumer.partitionsFor(topic).stream()
+                    .collect(Collectors.toMap(i -> new TopicPartition(topic, i.partition()), i -> ms));
+            consumer.assign(times.keySet());
+            consumer.offsetsForTimes(times).forEach((tp, found) -> consumer.seek(tp, found.offset()));
+            read(consumer, count);
+        }
+    }
+
+    private KafkaConsumer<byte[], byte[]> consumer() {
         Map<String, Object> p = new HashMap<>();
         p.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
         p.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, "100"); // closing waits for the last fetch
         p.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, "false");
-        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(p, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
-            TopicPartition tp = new TopicPartition(topic, partition);
-            consumer.assign(List.of(tp));
-            consumer.seekToBeginning(List.of(tp));
-            for (int n = 0; n < count; ) {
-                for (ConsumerRecord<byte[], byte[]> r : consumer.poll(POLL)) {
-                    out.println(format(r));
-                    n++;
-                }
+        return new KafkaConsumer<>(p, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+    }
+
+    private void read(KafkaConsumer<byte[], byte[]> consumer, int count) {
+        for (int n = 0; n < count; ) {
+            for (ConsumerRecord<byte[], byte[]> r : consumer.poll(POLL)) {
+                out.println(format(r));
+                n++;
             }
         }
     }

@@ -98,8 +98,8 @@ function render(partition, { offset, timestamp, key, value, headers }) {
   return [partition, offset, timestamp ?? -1, "-", encode(key), encode(value), pairs.join(",")].join("\t");
 }
 
-// consume reads as a group of its own: KafkaJS's consumers are always members of one.
-async function consume(topic, partition, count) {
+// read reads as a group of its own, as KafkaJS's consumers are always members of one: count records that are wanted. seek is called once it runs.
+async function read(topic, count, wanted, seek) {
   const consumer = connect().consumer({ groupId: `consume-${crypto.randomUUID()}`, maxWaitTimeInMs: 100 });
   await consumer.connect();
   try {
@@ -108,19 +108,31 @@ async function consume(topic, partition, count) {
     await new Promise((resolve, reject) => {
       consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
       const eachBatch = async ({ batch }) => {
-        if (batch.partition === partition) {
-          records.push(...batch.messages.map((m) => render(partition, m)));
-        }
+        records.push(...batch.messages.filter((m) => wanted(batch.partition, m)).map((m) => render(batch.partition, m)));
         if (records.length >= count) {
           resolve();
         }
       };
       consumer.run({ autoCommit: false, eachBatch }).catch(reject);
+      seek(consumer);
     });
     return records;
   } finally {
     await consumer.disconnect();
   }
+}
+
+const consume = (topic, partition, count) => read(topic, count, (p) => p === partition, () => {});
+
+async function since(topic, ms, count) {
+  const admin = connect().admin();
+  await admin.connect();
+  const found = await admin.fetchTopicOffsetsByTimestamp(topic, ms);
+  await admin.disconnect();
+  // A batch from before the seek may have been under way.
+  const from = new Map(found.map(({ partition, offset }) => [partition, BigInt(offset)]));
+  const seek = (consumer) => found.forEach(({ partition, offset }) => consumer.seek({ topic, partition, offset }));
+  return read(topic, count, (partition, { offset }) => BigInt(offset) >= from.get(partition), seek);
 }
 
 async function run([command, ...words]) {
@@ -131,6 +143,8 @@ async function run([command, ...words]) {
       return produce(words[0], words[1], Object.fromEntries(words.slice(2).map((w) => w.split("="))));
     case "consume":
       return consume(words[0], Number(words[1]), Number(words[2]));
+    case "since":
+      return since(words[0], Number(words[1]), Number(words[2]));
     default:
       throw new Error(`unknown command ${command}`);
   }

@@ -1,7 +1,8 @@
 """Runs one Python client behind the commands of session_test.go: session.py DRIVER HOST:PORT, commands on standard input.
 
 For each DRIVER there are modules beside this file:
-  use_DRIVER    version(), produce(bootstrap, topic, records, options) -> offsets, consume(bootstrap, topic, partition, count) -> records
+  use_DRIVER    version(), produce(bootstrap, topic, records, options) -> offsets, consume(bootstrap, topic, partition, count) -> records,
+                since(bootstrap, topic, ms, count) -> records
   group_DRIVER  member(bootstrap, options, lines)
 """
 
@@ -26,6 +27,9 @@ def run(name, bootstrap, words):
     elif command == "consume":
         topic, partition, count = arguments
         yield from map(render, driver.consume(bootstrap, topic, int(partition), int(count)))
+    elif command == "since":
+        topic, ms, count = arguments
+        yield from map(render, driver.since(bootstrap, topic, int(ms), int(count)))
     elif command == "member":
         group = importlib.import_module("group_" + name)
         member.be(lambda options, lines: group.member(bootstrap, options, lines), arguments)

@@ -19,6 +19,10 @@ def consume(bootstrap, topic, partition, count):
     return asyncio.run(_consume(bootstrap, topic, partition, count))
 
 
+def since(bootstrap, topic, ms, count):
+    return asyncio.run(_since(bootstrap, topic, ms, count))
+
+
 async def _produce(bootstrap, topic, records, options):
     codec = options.get("codec", "none")
     acks = options.get("acks", "all")
@@ -42,16 +46,37 @@ async def _produce(bootstrap, topic, records, options):
 
 
 async def _consume(bootstrap, topic, partition, count):
-    consumer = aiokafka.AIOKafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True, fetch_max_wait_ms=100, auto_offset_reset="earliest")
-    await consumer.start()
-    try:
-        tp = aiokafka.TopicPartition(topic, partition)
+    tp = aiokafka.TopicPartition(topic, partition)
+
+    async def seek(consumer):
         consumer.assign([tp])
         await consumer.seek_to_beginning(tp)
+
+    return await _read(bootstrap, [], seek, count)
+
+
+async def _since(bootstrap, topic, ms, count):
+    async def seek(consumer):
+        found = await consumer.offsets_for_times({tp: ms for tp in consumer.assignment()})
+        for tp, at in found.items():
+            consumer.seek(tp, at.offset)
+
+    return await _read(bootstrap, [topic], seek, count)
+
+
+async def _read(bootstrap, topics, seek, count):
+    """Returns records of all partitions of the topics, or of those that seek(consumer) assigns, from where it has put them."""
+    consumer = aiokafka.AIOKafkaConsumer(
+        *topics, bootstrap_servers=bootstrap, check_crcs=True, fetch_max_wait_ms=100, auto_offset_reset="earliest"
+    )
+    await consumer.start()
+    try:
+        await seek(consumer)
         records = []
         while len(records) < count:
-            for r in (await consumer.getmany(tp, timeout_ms=200)).get(tp, []):
-                records.append(Record(r.partition, r.offset, r.timestamp, "CL"[r.timestamp_type], r.key, r.value, list(r.headers)))
+            for batch in (await consumer.getmany(timeout_ms=200)).values():
+                for r in batch:
+                    records.append(Record(r.partition, r.offset, r.timestamp, "CL"[r.timestamp_type], r.key, r.value, list(r.headers)))
         return records
     finally:
         await consumer.stop()

@@ -58,6 +58,19 @@ def produce(bootstrap, topic, records, options):
 
 
 def consume(bootstrap, topic, partition, count):
+    return _read(bootstrap, lambda _: [TopicPartition(topic, partition, OFFSET_BEGINNING)], count)
+
+
+def since(bootstrap, topic, ms, count):
+    def positions(consumer):
+        partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        return consumer.offsets_for_times([TopicPartition(topic, p, ms) for p in partitions], timeout=30)
+
+    return _read(bootstrap, positions, count)
+
+
+def _read(bootstrap, positions, count):
+    """Yields records from where positions(consumer) says."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -68,7 +81,7 @@ def consume(bootstrap, topic, partition, count):
         }
     )
     try:
-        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+        consumer.assign(positions(consumer))
         seen = 0
         while seen < count:
             for m in consumer.consume(min(count - seen, 10_000), timeout=0.2):

@@ -38,15 +38,32 @@ def produce(bootstrap, topic, records, options):
 
 
 def consume(bootstrap, topic, partition, count):
+    tp = TopicPartition(topic, partition)
+    return _read(bootstrap, lambda _: [tp], lambda consumer: consumer.seek_to_beginning(tp), count)
+
+
+def since(bootstrap, topic, ms, count):
+    def partitions(consumer):
+        return [TopicPartition(topic, p) for p in consumer.partitions_for_topic(topic)]
+
+    def seek(consumer):
+        for tp, found in consumer.offsets_for_times({tp: ms for tp in consumer.assignment()}).items():
+            consumer.seek(tp, found.offset)
+
+    return _read(bootstrap, partitions, seek, count)
+
+
+def _read(bootstrap, partitions, seek, count):
+    """Yields records of partitions(consumer) from where seek(consumer) puts them."""
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, check_crcs=True, fetch_max_wait_ms=100, allow_auto_create_topics=False)
     try:
-        tp = TopicPartition(topic, partition)
-        consumer.assign([tp])
-        consumer.seek_to_beginning(tp)
+        consumer.assign(partitions(consumer))
+        seek(consumer)
         seen = 0
         while seen < count:
-            for r in consumer.poll(timeout_ms=200).get(tp, []):
-                yield Record(r.partition, r.offset, r.timestamp, "CL"[r.timestamp_type], r.key, r.value, r.headers)
-                seen += 1
+            for records in consumer.poll(timeout_ms=200).values():
+                for r in records:
+                    yield Record(r.partition, r.offset, r.timestamp, "CL"[r.timestamp_type], r.key, r.value, r.headers)
+                    seen += 1
     finally:
         consumer.close()

@@ -3,8 +3,11 @@ package faults
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +15,25 @@ import (
 	"github.com/korvet-io/korvet/test/faults/members"
 	"github.com/korvet-io/korvet/test/harness"
 )
+
+// clientLog keeps what clients say.
+type clientLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write makes it an io.Writer.
+func (l *clientLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *clientLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
 
 // groups are one group of each protocol that read and commit what a world's load writes.
 type groups struct {
@@ -26,12 +48,16 @@ func newGroups(t *testing.T) *groups {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, cfg := range []members.Config{{Group: "classic"}, {Group: "consumer", Consumer: true}} {
+		log := &clientLog{}
+		g.keepLog("clients-"+cfg.Group, log.String)
+		cfg.Log = log
 		cfg.Brokers, cfg.Topic, cfg.Partitions = []string{g.broker.Addr}, "load", 3
 		one, err := members.Start(ctx, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(one.Abort)
+		g.keepLog("group-"+cfg.Group, func() string { return history(one.Run()) })
 		g.running = append(g.running, one)
 	}
 	return g
@@ -47,6 +73,23 @@ func (g *groups) commits(n int64) {
 			g.t.Fatal(err)
 		}
 	}
+}
+
+// quietly does something while no member commits, and looks at what is committed at its end.
+func (g *groups) quietly(do func()) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	g.running[0].Quietly(func() {
+		g.running[1].Quietly(func() {
+			do()
+			for _, one := range g.running {
+				if err := one.AwaitLook(ctx); err != nil {
+					g.t.Fatal(err)
+				}
+			}
+		})
+	})
 }
 
 // verdict ends the groups and the load and fails the test for every promise that was not kept. The commits are fetched
@@ -99,6 +142,26 @@ func (g *groups) requireStored(run checker.GroupRun) {
 	}
 }
 
+// history writes a run in the order of its clock, an event a line.
+func history(run checker.GroupRun) string {
+	lines := map[int64]string{}
+	for _, c := range run.Commits {
+		lines[c.Sent] += fmt.Sprintf(" %s commits partition %d offset %d;", c.Who, c.Partition, c.Offset)
+		if c.Outcome == checker.Acked {
+			lines[c.Heard] += fmt.Sprintf(" %s is acknowledged partition %d offset %d;", c.Who, c.Partition, c.Offset)
+		}
+	}
+	for _, l := range run.Looks {
+		lines[l.Ended] += fmt.Sprintf(" partition %d is at %d, asked at tick %d;", l.Partition, l.Offset, l.Began)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%+v %q\n", run.Settled, run.Assigned)
+	for _, tick := range slices.Sorted(maps.Keys(lines)) {
+		fmt.Fprintf(&b, "%d%s\n", tick, lines[tick])
+	}
+	return b.String()
+}
+
 // Members that do nothing but heartbeat and commit stay members over every restart of the broker: same ids, same
 // generation, same partitions.
 func TestGroupsWhoseBrokerIsKilledAtRandomMoments(t *testing.T) {
@@ -108,10 +171,12 @@ func TestGroupsWhoseBrokerIsKilledAtRandomMoments(t *testing.T) {
 		g.moment()
 		g.broker.Kill9()
 		g.faults++
-		g.broker.Launch()
 		if g.rnd.IntN(2) == 0 {
-			g.commits(1 + g.rnd.Int64N(20))
+			g.broker.Launch()
+			continue
 		}
+		g.quietly(g.broker.Launch)
+		g.commits(1 + g.rnd.Int64N(20))
 	}
 	g.broker.AwaitReady()
 	g.commits(20)
@@ -138,10 +203,12 @@ func TestGroupsWhoseRedisIsKilledAtRandomMoments(t *testing.T) {
 		g.redis.Kill()
 		g.faults++
 		g.pass(200 * time.Millisecond)
-		g.redis.Restart()
 		if g.rnd.IntN(2) == 0 {
-			g.commits(1 + g.rnd.Int64N(20))
+			g.redis.Restart()
+			continue
 		}
+		g.quietly(g.redis.Restart)
+		g.commits(1 + g.rnd.Int64N(20))
 	}
 	g.commits(20)
 	g.verdict()

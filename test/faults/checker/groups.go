@@ -78,8 +78,11 @@ func (r *GroupReport) String() string {
 	if n := len(r.Faults); n > 0 {
 		fmt.Fprintf(&b, ", %d faults", n)
 	}
-	for _, f := range r.Faults[:min(len(r.Faults), 4*shown)] {
-		fmt.Fprintf(&b, "\n  %s: %s", f.Kind, f.Detail)
+	told := map[Kind]int{}
+	for _, f := range r.Faults {
+		if told[f.Kind]++; told[f.Kind] <= shown {
+			fmt.Fprintf(&b, "\n  %s: %s", f.Kind, f.Detail)
+		}
 	}
 	return b.String()
 }

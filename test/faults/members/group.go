@@ -5,6 +5,7 @@ package members
 import (
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,8 @@ type Config struct {
 	Topic      string
 	Partitions int
 	Group      string
-	Consumer   bool // of the consumer protocol (KIP-848), else classic
+	Consumer   bool      // of the consumer protocol (KIP-848), else classic
+	Log        io.Writer // where clients say what they do; nil: nowhere. Safe for concurrent use
 }
 
 // Group is two members at work, a ghost that commits as nobody may any more, and somebody who looks at the commits.
@@ -38,6 +40,10 @@ type Group struct {
 	admin   *kadm.Client
 	cancel  context.CancelFunc
 	working sync.WaitGroup
+
+	committing sync.RWMutex // read-locked during a commit
+	hush       context.CancelFunc
+	loud       context.Context // of commits; ends with hush
 
 	mu  sync.Mutex
 	run checker.GroupRun
@@ -53,6 +59,7 @@ func Start(ctx context.Context, cfg Config) (*Group, error) {
 	g := &Group{cfg: cfg, admin: kadm.NewClient(client), run: checker.GroupRun{Group: cfg.Group}}
 	work, cancel := context.WithCancel(context.Background())
 	g.cancel = cancel
+	g.loud, g.hush = context.WithCancel(work)
 	for i := range size {
 		m, err := g.join("member " + strconv.Itoa(i+1))
 		if err == nil {
@@ -139,6 +146,35 @@ func (g *Group) AwaitCommits(ctx context.Context, n int64) error {
 		}
 	}
 	return nil
+}
+
+// Quietly does something while members commit nothing; a commit on its way is given up. So what is looked at meanwhile is
+// exactly what was acknowledged before, or was given up.
+func (g *Group) Quietly(do func()) {
+	g.hush()
+	g.committing.Lock()
+	defer g.committing.Unlock()
+	do()
+	g.loud, g.hush = context.WithCancel(context.Background())
+}
+
+// AwaitLook waits until the committed offsets were fetched by somebody who began after now.
+func (g *Group) AwaitLook(ctx context.Context) error {
+	for now := g.tick(); !g.lookedAfter(now); {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("await a look at the commits of group %s: %w", g.cfg.Group, ctx.Err())
+		case <-time.After(poll):
+		}
+	}
+	return nil
+}
+
+func (g *Group) lookedAfter(tick int64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := len(g.run.Looks)
+	return n > 0 && g.run.Looks[n-1].Began > tick
 }
 
 // look fetches the committed offsets over and over.

@@ -3,6 +3,8 @@ package members
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +34,9 @@ func (g *Group) join(name string) (*member, error) {
 		kgo.HeartbeatInterval(500 * time.Millisecond), // so often that there is one between most faults
 		kgo.RequestRetries(1000),                      // until the session is over
 		kgo.OnPartitionsAssigned(m.told("got", true)), kgo.OnPartitionsRevoked(m.told("gave back", false)), kgo.OnPartitionsLost(m.told("lost", false)),
+	}
+	if g.cfg.Log != nil {
+		opts = append(opts, kgo.WithLogger(kgo.BasicLogger(g.cfg.Log, kgo.LogLevelInfo, func() string { return time.Now().Format(time.RFC3339Nano) + " " + name + " " })))
 	}
 	if g.cfg.Consumer {
 		opts = append(opts, kgo.ServerSideBalancer())
@@ -91,6 +96,8 @@ func (m *member) work(ctx context.Context) {
 		m.client.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
 			at[r.Partition] = kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}
 		})
+		mine := m.partitions()
+		maps.DeleteFunc(at, func(p int32, _ kgo.EpochOffset) bool { return !slices.Contains(mine, p) })
 		if len(at) > 0 {
 			m.commit(ctx, at)
 		}
@@ -99,6 +106,11 @@ func (m *member) work(ctx context.Context) {
 
 // commit commits the offsets and notes the outcome. The client tries again for itself where that can help.
 func (m *member) commit(ctx context.Context, at map[int32]kgo.EpochOffset) {
+	m.group.committing.RLock()
+	defer m.group.committing.RUnlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.group.loud, cancel)()
 	sent := m.group.tick()
 	m.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{m.group.cfg.Topic: at}, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 		heard := m.group.tick()

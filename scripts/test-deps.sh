@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests use and this machine lacks: redis-server, redis-cli, kcat and the clients of other languages.
+# Installs what the tests use and this machine lacks: redis-server, redis-cli, kcat, the clients of other languages and the systems that stand on Kafka.
 # Where it cannot, it says what to install.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -10,3 +10,4 @@ need redis-server redis-server
 need redis-cli redis-tools
 need kcat kcat
 test/clients/install.sh >/dev/null
+for system in kafka spark rsyslog; do test/ecosystem/install.sh "$system" >/dev/null; done

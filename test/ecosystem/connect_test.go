@@ -50,7 +50,7 @@ func TestKafkaConnectMovesEveryLineAndKeepsItsConnectors(t *testing.T) {
 	c.checkOutput(workers)
 
 	c.restart() // under the running workers
-	c.write(100)
+	c.write(scaled(100))
 	c.checkOutput(workers)
 
 	for range 2 {
@@ -58,12 +58,12 @@ func TestKafkaConnectMovesEveryLineAndKeepsItsConnectors(t *testing.T) {
 			w.stop()
 		}
 		workers = c.startWorkers()
-		c.write(100)
+		c.write(scaled(100))
 		c.checkOutput(workers)
 	}
 
 	workers[0].kill()
-	c.write(100)
+	c.write(scaled(100))
 	c.checkTakeover(workers[1])
 }
 
@@ -134,7 +134,7 @@ func (c *connect) configure(w *worker) {
 			"topic.creation.default.partitions": tasks, "topic.creation.default.replication.factor": "1",
 		})
 	})
-	c.write(100)
+	c.write(scaled(100))
 	c.await("the source to create its topic", func() error {
 		topics, err := c.admin.ListTopics(c.context(), c.topic)
 		if err != nil {

@@ -33,7 +33,7 @@ type sparkBatch struct {
 func TestSparkReadsAndWritesEveryRecord(t *testing.T) {
 	t.Parallel()
 	s := newSpark(t)
-	s.fill(300)
+	s.fill(scaled(300))
 	t.Run("batch read", s.readsABatch)
 	t.Run("stream with headers, and on from its checkpoint", s.readsAStream)
 	t.Run("startingTimestamp", s.startsAtATimestamp)

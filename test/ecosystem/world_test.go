@@ -2,7 +2,7 @@
 // what they have to. Each runs as processes of its own, and each test has its own broker.
 //
 //	KORVET_TEST_BOOTSTRAP   a broker that runs already, of any make; it is not restarted then
-//	KORVET_TEST_LONG=1      more input, more restarts
+//	KORVET_TEST_LONG=1      ten times as much input
 //
 // Package harness's other variables hold, too. What is not there and cannot be installed fails its test.
 package ecosystem_test
@@ -25,8 +25,13 @@ import (
 // patience bounds every wait for a condition. It is generous because tests share few cores; it is no expectation.
 const patience = 2 * time.Minute
 
-// long reports whether the long form is asked for.
-func long() bool { return os.Getenv("KORVET_TEST_LONG") == "1" }
+// scaled is an amount of input, ten times as much in the long form.
+func scaled(n int) int {
+	if os.Getenv("KORVET_TEST_LONG") == "1" {
+		return 10 * n
+	}
+	return n
+}
 
 // world is a broker and what a test knows of it by itself, without the system under test.
 type world struct {

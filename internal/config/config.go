@@ -75,11 +75,12 @@ type Groups struct {
 	MaxSession     time.Duration
 	MaxSize        int
 
-	ConsumerSession   time.Duration
-	ConsumerHeartbeat time.Duration
-	ConsumerMaxSize   int
-	Assignors         string // by commas
-	Migration         string
+	ConsumerSession    time.Duration
+	ConsumerHeartbeat  time.Duration
+	AssignmentInterval time.Duration
+	ConsumerMaxSize    int
+	Assignors          string // by commas
+	Migration          string
 
 	OffsetsRetentionMinutes int
 	OffsetsCheckInterval    time.Duration

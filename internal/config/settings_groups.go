@@ -20,6 +20,8 @@ func groupSettings() []setting {
 			doc: "A member of the consumer protocol (KIP-848) that is silent for so long is removed."},
 		{name: "korvet.broker.group-consumer-heartbeat-interval-ms", kafka: "group.consumer.heartbeat.interval.ms", def: "5s", field: func(c *Config) any { return &c.Groups.ConsumerHeartbeat }, check: between(1, math.MaxInt32),
 			doc: "How often such a member is told to send heartbeats."},
+		{name: "korvet.broker.group-consumer-assignment-interval-ms", kafka: "group.consumer.assignment.interval.ms", def: "1s", field: func(c *Config) any { return &c.Groups.AssignmentInterval }, check: between(0, 600_000),
+			doc: "Least time between two assignments of such a group: changes that come faster are assigned together (KIP-1263)."},
 		{name: "korvet.broker.group-consumer-max-size", kafka: "group.consumer.max.size", def: "5000", field: func(c *Config) any { return &c.Groups.ConsumerMaxSize }, check: between(1, math.MaxInt32),
 			doc: "Members of a group of the consumer protocol."},
 		{name: "korvet.broker.group-consumer-assignors", kafka: "group.consumer.assignors", def: "uniform,range", field: func(c *Config) any { return &c.Groups.Assignors }, check: assignors,

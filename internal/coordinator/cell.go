@@ -108,6 +108,9 @@ func (l *cell) load() {
 		l.group, l.offsets, l.token, l.claimed = r.group, r.offsets, r.token, r.claimed
 		waiting := l.waiting
 		l.waiting = nil
+		var out group.Effects
+		l.group.Tick(l.c.Now(), l.c.Cluster.Image(), &out) // it sees the topics before its members ask
+		l.effects(&out)
 		for _, f := range waiting {
 			f(l, nil)
 		}

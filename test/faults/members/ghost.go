@@ -17,7 +17,7 @@ const far = int64(1) << 40
 // haunt commits as nobody may: with the id of a member and its first generation, with an id that was never given, and as
 // somebody without a group.
 func (g *Group) haunt(ctx context.Context) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(g.cfg.Brokers...), quick())
+	client, err := kgo.NewClient(patient(g.cfg.Brokers)...)
 	if err != nil {
 		g.note(err.Error())
 		return

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -52,7 +53,7 @@ type Group struct {
 // Start lets one member join, the other one later, so that there are old generations, and returns when they have settled:
 // from then on there is no reason for a rebalance.
 func Start(ctx context.Context, cfg Config) (*Group, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), quick())
+	client, err := kgo.NewClient(patient(cfg.Brokers)...)
 	if err != nil {
 		return nil, fmt.Errorf("create client: %w", err)
 	}
@@ -81,9 +82,29 @@ func Start(ctx context.Context, cfg Config) (*Group, error) {
 	return g, nil
 }
 
-// quick lets a client try again soon: tests wait for it.
-func quick() kgo.Opt {
-	return kgo.RetryBackoffFn(func(int) time.Duration { return retryWait })
+// patient are options of a client that waits for its only broker to be back. Without them it gives up its membership,
+// which is no fault of the broker's: where no broker can be dialled for some milliseconds, and where one is killed before
+// it answered a connection's first request, which clients take for a missing login.
+func patient(brokers []string) []kgo.Opt {
+	return []kgo.Opt{
+		kgo.SeedBrokers(brokers...), kgo.Dialer(dial), kgo.AlwaysRetryEOF(), kgo.MetadataMinAge(retryWait),
+		kgo.RetryBackoffFn(func(int) time.Duration { return retryWait }),
+	}
+}
+
+// dial connects when there is somebody to connect to.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(poll):
+		}
+	}
 }
 
 // awaitSettled waits until the members have all partitions between them, in one generation, and the broker agrees.

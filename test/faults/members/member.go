@@ -28,13 +28,11 @@ type member struct {
 
 func (g *Group) join(name string) (*member, error) {
 	m := &member{group: g, name: name, mine: map[int32]bool{}}
-	opts := []kgo.Opt{
-		kgo.SeedBrokers(g.cfg.Brokers...), quick(), kgo.MetadataMinAge(retryWait), kgo.ClientID(g.cfg.Group + "-" + name),
+	opts := append(patient(g.cfg.Brokers), kgo.ClientID(g.cfg.Group+"-"+name),
 		kgo.ConsumerGroup(g.cfg.Group), kgo.ConsumeTopics(g.cfg.Topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(),
-		kgo.HeartbeatInterval(500 * time.Millisecond), // so often that there is one between most faults
-		kgo.RequestRetries(1000),                      // until the session is over
-		kgo.OnPartitionsAssigned(m.told("got", true)), kgo.OnPartitionsRevoked(m.told("gave back", false)), kgo.OnPartitionsLost(m.told("lost", false)),
-	}
+		kgo.HeartbeatInterval(500*time.Millisecond), // so often that there is one between most faults
+		kgo.RequestRetries(1000),                    // until the session is over
+		kgo.OnPartitionsAssigned(m.told("got", true)), kgo.OnPartitionsRevoked(m.told("gave back", false)), kgo.OnPartitionsLost(m.told("lost", false)))
 	if g.cfg.Log != nil {
 		opts = append(opts, kgo.WithLogger(kgo.BasicLogger(g.cfg.Log, kgo.LogLevelInfo, func() string { return time.Now().Format(time.RFC3339Nano) + " " + name + " " })))
 	}

@@ -8,7 +8,7 @@ import (
 
 func TestTargetsAreJudgedOnlyWhereTheyWereMeasured(t *testing.T) {
 	s := newSamples()
-	shape := scenario{100, 1, 1}
+	shape := scenario{Size: 100, Partitions: 1, Producers: 1}
 	s.add(subject{"produce.rate", "korvet", shape}, 300)
 	if got := judge(s); len(got) != 0 {
 		t.Fatalf("without a ceiling: %+v", got)
@@ -75,7 +75,7 @@ func TestTheTableSetsKorvetBesideTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &runner{options: o, samples: newSamples()}
-	shape := scenario{100, 1, 1}
+	shape := scenario{Size: 100, Partitions: 1, Producers: 1}
 	for system, value := range map[string]float64{"raw": 800e3, "korvet": 600e3, "kafka": 1.2e6} {
 		r.samples.add(subject{"produce.rate", system, shape}, value)
 	}

@@ -44,13 +44,13 @@ func (m *measurement) allocations(ctx context.Context) float64 {
 	return 0
 }
 
-// startProfile takes a CPU profile of korvet's broker while the load of the measure that was asked for runs. The function
-// it returns waits for the profile.
-func (m *measurement) startProfile(ctx context.Context, measure string) (wait func() error) {
-	if measure != m.Profile || !m.isKorvet() {
+// startProfile takes a CPU profile of korvet's broker while the load of the measure that was asked for runs; load names its
+// part of the measure. The function it returns waits for the profile.
+func (m *measurement) startProfile(ctx context.Context, measure, load string) (wait func() error) {
+	if m.Profile == "" || measure != m.Profile || !m.isKorvet() {
 		return func() error { return nil }
 	}
-	name := fmt.Sprintf("%s-%db-%dp-%dc.prof", measure, m.shape.Size, m.shape.Partitions, m.shape.Producers)
+	name := fmt.Sprintf("%s-%s.prof", load, m.shape.slug())
 	path := filepath.Join(m.out, name)
 	done := make(chan error, 1)
 	go func() {

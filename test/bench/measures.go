@@ -168,7 +168,7 @@ func (m *measurement) observe(ctx context.Context, measure string, j job) (load.
 		return load.Result{}, err
 	}
 	before := m.allocations(ctx)
-	profiled := m.startProfile(ctx, measure)
+	profiled := m.startProfile(ctx, measure, measure)
 	result, err := startClient(ctx, j)
 	if profileErr := profiled(); err == nil {
 		err = profileErr

@@ -14,42 +14,52 @@ import (
 
 // options are what a run does. They go into the JSON file, so that a figure can be repeated.
 type options struct {
-	Systems         []string        `json:"systems"`
-	Measures        []string        `json:"measures"`
-	Sizes           []int           `json:"sizes"`
-	Partitions      []int           `json:"partitions"`
-	Producers       []int           `json:"producers"`
-	Rounds          int             `json:"rounds"`
-	Warmup          int             `json:"warmup"`
-	Records         map[int]int     `json:"records"`
-	TailRate        map[int]int     `json:"tail_rate"`
-	LatencyRate     int             `json:"latency_rate"`
-	LatencyDuration time.Duration   `json:"latency_duration"`
-	Codec           string          `json:"codec"`
-	Compressible    float64         `json:"compressible"`
-	Acks            string          `json:"acks"`
-	AOF             string          `json:"aof"`
-	Profile         string          `json:"profile,omitempty"`
-	ProfileFor      time.Duration   `json:"profile_for,omitempty"`
-	KorvetSettings  []string        `json:"korvet_settings,omitempty"`
-	details         bool            // print every metric
-	out             string          // folder of what the run leaves
-	korvet, redis   string          // programs
-	kafka           string          // script
-	ports           int             // base
-	wanted          map[string]bool // of Measures
+	Systems          []string        `json:"systems"`
+	Measures         []string        `json:"measures"`
+	Sizes            []int           `json:"sizes"`
+	Partitions       []int           `json:"partitions"`
+	Producers        []int           `json:"producers"`
+	Rounds           int             `json:"rounds"`
+	Warmup           int             `json:"warmup"`
+	Records          map[int]int     `json:"records"`
+	TailRate         map[int]int     `json:"tail_rate"`
+	LatencyRate      int             `json:"latency_rate"`
+	LatencyDuration  time.Duration   `json:"latency_duration"`
+	GroupMembers     int             `json:"group_members"`
+	Groups           []int           `json:"groups"`
+	IdleGroups       int             `json:"idle_groups"`
+	CommitPartitions []int           `json:"commit_partitions"`
+	CommitRate       int             `json:"commit_rate"`
+	GroupsFor        time.Duration   `json:"groups_for"`
+	Codec            string          `json:"codec"`
+	Compressible     float64         `json:"compressible"`
+	Acks             string          `json:"acks"`
+	AOF              string          `json:"aof"`
+	Profile          string          `json:"profile,omitempty"`
+	ProfileFor       time.Duration   `json:"profile_for,omitempty"`
+	KorvetSettings   []string        `json:"korvet_settings,omitempty"`
+	details          bool            // print every metric
+	out              string          // folder of what the run leaves
+	korvet, redis    string          // programs
+	kafka            string          // script
+	ports            int             // base
+	wanted           map[string]bool // of Measures
 }
 
 var (
 	allSystems  = []string{"raw", "korvet", "kafka"}
-	allMeasures = []string{"start", "produce", "catchup", "tail", "paced", "latency", "stock"}
+	allMeasures = []string{"start", "joins", "idle", "commits", "produce", "catchup", "tail", "paced", "latency", "stock"}
+	// onceMeasures have no sizes of records and numbers of producers.
+	onceMeasures = []string{"start", "joins", "idle", "commits"}
 )
 
 // defaultVolume is how many bytes of values one load moves where no number of records is given.
 const defaultVolume = 200 << 20
 
 // lists are the flags that hold several values, as text.
-type lists struct{ systems, measures, sizes, partitions, producers, records, tailRate, settings string }
+type lists struct {
+	systems, measures, sizes, partitions, producers, records, tailRate, groups, commitParts, settings string
+}
 
 func parseOptions(args []string) (*options, error) {
 	o := &options{kafka: os.Getenv("KORVET_BENCH_KAFKA")}
@@ -66,7 +76,7 @@ func parseOptions(args []string) (*options, error) {
 	for _, list := range []struct {
 		into *[]int
 		text string
-	}{{&o.Sizes, l.sizes}, {&o.Partitions, l.partitions}, {&o.Producers, l.producers}} {
+	}{{&o.Sizes, l.sizes}, {&o.Partitions, l.partitions}, {&o.Producers, l.producers}, {&o.Groups, l.groups}, {&o.CommitPartitions, l.commitParts}} {
 		var err error
 		if *list.into, err = parseInts(list.text); err != nil {
 			return nil, err
@@ -91,6 +101,12 @@ func defineFlags(o *options, l *lists) *flag.FlagSet {
 	flags.StringVar(&l.producers, "producers", "1,4", "numbers of producers")
 	flags.StringVar(&l.records, "records", "", "records a load, by size: 100=2000000,1024=500000 (default 200 MiB of values)")
 	flags.StringVar(&l.tailRate, "tail-rate", "100=200000,1024=50000", "records a second of the paced measure, by size")
+	flags.IntVar(&o.GroupMembers, "group-members", 500, "members that join one group at once")
+	flags.IntVar(&o.IdleGroups, "idle-groups", 2000, "groups that only heartbeat")
+	flags.StringVar(&l.groups, "groups", "100,2000", "numbers of groups that commit")
+	flags.StringVar(&l.commitParts, "commit-partitions", "1,10", "partitions of one commit")
+	flags.IntVar(&o.CommitRate, "commit-rate", 20000, "commits a second over all groups where they are paced")
+	flags.DurationVar(&o.GroupsFor, "groups-for", 10*time.Second, "how long groups heartbeat, and commit at a time")
 	flags.StringVar(&l.settings, "korvet", "", "more settings of korvet, separated by spaces: '--korvet.x=y --korvet.z=1'")
 	flags.IntVar(&o.Rounds, "rounds", 5, "rounds, in each of which every system is measured once")
 	flags.IntVar(&o.Warmup, "warmup", 1, "rounds before those, not counted")
@@ -100,7 +116,7 @@ func defineFlags(o *options, l *lists) *flag.FlagSet {
 	flags.Float64Var(&o.Compressible, "compressible", 0.5, "the part of each value that is words; the rest is random")
 	flags.StringVar(&o.Acks, "acks", "all", "acks of the producers: all (idempotent), 1, 0")
 	flags.StringVar(&o.AOF, "aof", "off", "append-only file of each Redis: off, everysec, always")
-	flags.StringVar(&o.Profile, "profile", "", "take a CPU profile of korvet's broker during this measure, and measure nothing else: produce, catchup, tail, paced, latency")
+	flags.StringVar(&o.Profile, "profile", "", "take a CPU profile of korvet's broker during this measure, and measure nothing else: produce, catchup, tail, paced, latency, joins, idle, commits")
 	flags.DurationVar(&o.ProfileFor, "profile-for", 3*time.Second, "how long the profile is taken; the load must last longer (-records)")
 	flags.BoolVar(&o.details, "details", false, "print every metric; the JSON file has them in any case")
 	flags.StringVar(&o.out, "out", "test/bench/out", "folder for results and profiles")
@@ -124,6 +140,9 @@ func (o *options) complete() error {
 	}
 	if err := onlyKnown("aof", []string{o.AOF}, []string{"off", "everysec", "always"}); err != nil {
 		return err
+	}
+	if o.GroupMembers < 1 || o.IdleGroups < 1 || o.CommitRate < 1 || o.GroupsFor < time.Second {
+		return fmt.Errorf("group-members, idle-groups and commit-rate must be at least 1, groups-for at least 1s")
 	}
 	if o.Rounds < 1 || o.Warmup < 0 || o.Compressible < 0 || o.Compressible > 1 || o.LatencyRate < 1 {
 		return fmt.Errorf("rounds and latency-rate must be at least 1, warmup at least 0, compressible from 0 to 1")

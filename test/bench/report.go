@@ -58,7 +58,7 @@ func (r *runner) report(out io.Writer) error {
 }
 
 func (r *runner) printFigures(out io.Writer) {
-	shapes := append([]scenario{{}}, r.scenarios()...)
+	shapes := append(append([]scenario{{}}, r.groupScenarios()...), r.scenarios()...)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight|tabwriter.Debug)
 	defer table.Flush()
 	for _, metric := range metrics {

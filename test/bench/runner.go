@@ -97,7 +97,7 @@ func (r *runner) scenarios() []scenario {
 	for _, size := range r.Sizes {
 		for _, partitions := range r.Partitions {
 			for _, producers := range r.Producers {
-				all = append(all, scenario{size, partitions, producers})
+				all = append(all, scenario{Size: size, Partitions: partitions, Producers: producers})
 			}
 		}
 	}
@@ -114,7 +114,10 @@ func (r *runner) runAll(ctx context.Context) error {
 			}
 		}
 	}
-	if len(r.wanted) == 1 && r.wanted["start"] {
+	if err := r.runGroups(ctx); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(r.Measures, func(measure string) bool { return !slices.Contains(onceMeasures, measure) }) {
 		return nil
 	}
 	for round := -r.Warmup; round < r.Rounds; round++ {

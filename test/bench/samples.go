@@ -11,15 +11,35 @@ import (
 // scenario is one shape of load. It is the zero value for what does not depend on one.
 type scenario struct {
 	Size       int `json:"size"`
-	Partitions int `json:"partitions"`
+	Partitions int `json:"partitions"` // of a group: that it commits at once
 	Producers  int `json:"producers"`
+	Groups     int `json:"groups,omitempty"`
+	Members    int `json:"members,omitempty"` // of one group
 }
 
 func (s scenario) String() string {
-	if s == (scenario{}) {
+	switch {
+	case s == scenario{}:
 		return "-"
+	case s.Members > 0:
+		return counted(s.Members, "member")
+	case s.Groups > 0 && s.Partitions > 0:
+		return fmt.Sprintf("%s, %s a commit", counted(s.Groups, "group"), counted(s.Partitions, "partition"))
+	case s.Groups > 0:
+		return counted(s.Groups, "group")
 	}
 	return fmt.Sprintf("%d B, %s, %s", s.Size, counted(s.Partitions, "partition"), counted(s.Producers, "producer"))
+}
+
+// slug is the scenario in a file's name.
+func (s scenario) slug() string {
+	switch {
+	case s.Members > 0:
+		return fmt.Sprintf("%dm", s.Members)
+	case s.Groups > 0:
+		return fmt.Sprintf("%dg-%dp", s.Groups, s.Partitions)
+	}
+	return fmt.Sprintf("%db-%dp-%dc", s.Size, s.Partitions, s.Producers)
 }
 
 func counted(n int, what string) string {
@@ -75,6 +95,7 @@ const (
 	milliseconds
 	megabytes
 	count
+	percent
 )
 
 func (u unit) format(value float64) string {
@@ -83,6 +104,9 @@ func (u unit) format(value float64) string {
 		if value >= 1e6 {
 			return fmt.Sprintf("%.2f M/s", value/1e6)
 		}
+		if value < 1e3 {
+			return fmt.Sprintf("%.3g /s", value)
+		}
 		return fmt.Sprintf("%.3g k/s", value/1e3)
 	case seconds:
 		return fmt.Sprintf("%.3g s", value)
@@ -90,6 +114,8 @@ func (u unit) format(value float64) string {
 		return fmt.Sprintf("%.3g ms", value)
 	case megabytes:
 		return fmt.Sprintf("%.0f MB", value/1e6)
+	case percent:
+		return fmt.Sprintf("%.1f %%", value*100)
 	default:
 		return fmt.Sprintf("%.3g", value)
 	}
@@ -113,6 +139,7 @@ var metrics = slices.Concat(
 		{"stock.p50", "kafka-producer-perf-test, acknowledgement p50 at full load", milliseconds, true},
 		{"stock.p99", "kafka-producer-perf-test, acknowledgement p99 at full load", milliseconds, true},
 	},
+	groupMetrics(),
 )
 
 func rateMetrics(name, label string) []metric {

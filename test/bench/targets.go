@@ -70,7 +70,7 @@ var perSize = map[int]struct{ produceCPU, catchUpCPU, produceRate float64 }{
 func judge(s *samples) []target {
 	j := &judged{samples: s}
 	for _, size := range []int{100, 1024} {
-		shape, wanted := scenario{size, 1, 1}, perSize[size]
+		shape, wanted := scenario{Size: size, Partitions: 1, Producers: 1}, perSize[size]
 		at := fmt.Sprintf(", %d B", size)
 		j.atMost("produce: broker's CPU per million records"+at, "produce.cpu.broker", shape, 1, wanted.produceCPU, "s")
 		j.atMost("catch-up: broker's CPU per million records"+at, "catchup.cpu.broker", shape, 1, wanted.catchUpCPU, "s")

@@ -47,6 +47,18 @@ func (c *Conn) Do(args ...string) (string, error) {
 	return string(line), nil
 }
 
+// Text sends one command whose reply is a bulk string and returns that.
+func (c *Conn) Text(args ...string) (string, error) {
+	if _, err := c.net.Write(appendCommand(nil, args...)); err != nil {
+		return "", fmt.Errorf("write %s: %w", args[0], err)
+	}
+	text, err := c.bulk()
+	if err != nil {
+		return "", fmt.Errorf("read reply to %s: %w", args[0], err)
+	}
+	return string(text), nil
+}
+
 // line reads a reply's line and returns it without its CRLF; it is valid until the next read. An error reply is an error.
 func (c *Conn) line() ([]byte, error) {
 	scanned := 0

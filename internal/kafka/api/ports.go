@@ -32,6 +32,6 @@ type Logs interface {
 	DeleteBefore(ctx context.Context, p partition.Ref, offset int64) (logStart int64, err error)
 	// Size tells the bytes the partition uses in Redis.
 	Size(ctx context.Context, p partition.Ref) (int64, error)
-	// Producers lists the idempotent producers that are remembered, by id. It does not wait for leadership.
+	// Producers lists the idempotent producers that are remembered, by id.
 	Producers(ctx context.Context, p partition.Ref) ([]partition.ProducerState, error)
 }

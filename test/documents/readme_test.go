@@ -3,6 +3,7 @@ package documents
 import (
 	"net"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,6 +41,33 @@ func TestTheReadmesFirstTopic(t *testing.T) {
 	}
 	// kcat tells on stderr that it reached the end; times differ.
 	if got, want := plain(string(out)), plain(want); got != want {
+		t.Errorf("got\n%s\nwhere the page has\n%s", got, want)
+	}
+}
+
+func TestTheReadmesGroup(t *testing.T) {
+	b := harness.Start(t, harness.Options{Own: true, Args: []string{"--korvet.broker.rebalance-delay=0"}})
+	_, redisPort, err := net.SplitHostPort(b.RedisAddr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := read(t, "../../README.md")
+	blocks := regexp.MustCompile("(?s)```sh\n(kcat -G .*?)```\n\n```\n(.*?)```").FindStringSubmatch(readme)
+	if blocks == nil {
+		t.Fatal("README.md has no group with its outcome")
+	}
+	korvet := filepath.Join(t.TempDir(), "korvet")
+	if out, err := exec.Command("go", "build", "-o", korvet, "../../cmd/korvet").CombinedOutput(); err != nil {
+		t.Fatalf("build korvet: %v: %s", err, out)
+	}
+	commands := strings.NewReplacer("localhost:9092", b.Addr, "redis-cli", "redis-cli --no-raw -p "+redisPort,
+		"bin/korvet groups", korvet+" groups --bootstrap-server "+b.Addr).Replace(blocks[1])
+	out, err := exec.Command("bash", "-euo", "pipefail", "-c", `echo 'o-17:{"amount":42}' | kcat -P -b `+b.Addr+" -t orders -K :\n"+commands).Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	id := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+	if got, want := id.ReplaceAllString(plain(string(out)), "<id>"), id.ReplaceAllString(plain(blocks[2]), "<id>"); got != want {
 		t.Errorf("got\n%s\nwhere the page has\n%s", got, want)
 	}
 }

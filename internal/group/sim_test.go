@@ -276,7 +276,7 @@ func simulate(t *testing.T, spawn func(*simWorld) simMember) {
 	t.Helper()
 	seeds, steps := 300, 150
 	if os.Getenv("KORVET_TEST_LONG") != "" {
-		seeds, steps = 20_000, 300
+		seeds, steps = 5_000, 300
 	}
 	for seed := range uint64(seeds) {
 		w := newSimWorld(seed, spawn)

@@ -26,6 +26,10 @@ type client struct {
 	lacksTraits map[trait]string
 	// since seeks by time. Nil: it cannot.
 	since sinceFunc
+	// admin makes administrative calls.
+	admin adminFunc
+	// lacksAdmin says why the client cannot make a call, by its verb.
+	lacksAdmin map[string]string
 	// member starts members of groups.
 	member memberProgram
 	// lacksConsumerProtocol says why the client cannot be a member by the consumer protocol. Empty: it can.

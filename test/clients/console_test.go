@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 )
 
 // What stands between the fields of the console tools' input and output. No test data contain it.
@@ -18,7 +19,8 @@ const (
 )
 
 // newConsole is Kafka's own console producer and console consumer, from the jars in dir. version is that of the Java client beside them.
-func newConsole(addr, dir string, version func(context.Context) (string, error)) *client {
+func newConsole(t *testing.T, addr, dir string, version func(context.Context) (string, error)) *client {
+	t.Helper()
 	run := func(ctx context.Context, class string, args ...string) *exec.Cmd {
 		java := []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 			"-cp", filepath.Join(dir, "java", "lib", "*"), "org.apache.kafka.tools." + class, "--bootstrap-server", addr}
@@ -31,6 +33,7 @@ func newConsole(addr, dir string, version func(context.Context) (string, error))
 		consume: func(ctx context.Context, topic string, partition int32, count int) ([]record, error) {
 			return consoleConsume(ctx, run, topic, partition, count)
 		},
+		admin:  consoleAdmin(t.TempDir(), run),
 		member: consoleMember(func(class string, args ...string) *exec.Cmd { return run(context.Background(), class, args...) }),
 		lacks: map[string]string{
 			rowSeek:                     "has no option for it",
@@ -54,6 +57,7 @@ type consoleRun func(ctx context.Context, class string, args ...string) *exec.Cm
 func consoleProduce(ctx context.Context, run consoleRun, r produceRequest) ([]int64, error) {
 	cmd := run(ctx, "ConsoleProducer", "--topic", r.topic, "--compression-codec", r.codec, "--request-required-acks", r.acks,
 		"--batch-size", "900000", "--command-property", fmt.Sprintf("enable.idempotence=%t", r.idempotent),
+		"--command-property", fmt.Sprintf("max.request.size=%d", bigLimit),
 		"--reader-property", "parse.key=true", "--reader-property", "parse.headers=true", "--reader-property", "null.marker="+consoleNull,
 		"--reader-property", "key.separator="+consoleField, "--reader-property", "headers.delimiter="+consoleField,
 		"--reader-property", "headers.separator="+consoleHeader)

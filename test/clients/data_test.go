@@ -108,16 +108,32 @@ func edgeRecords(cannot trait) []record {
 
 // bulk is the flights as records, and one large value that does not compress.
 func bulk(flights []record, cannot trait) []record {
-	large := make([]byte, 600_000)
-	letters := rand.NewChaCha8([32]byte{1})
-	for i := range large {
-		large[i] = 'A' + byte(letters.Uint64()%58)
-	}
-	rs := append(append([]record{}, flights...), record{timestamp: firstTimestamp, kind: createTime, key: []byte("large"), value: large})
+	rs := append(append([]record{}, flights...), record{timestamp: firstTimestamp, kind: createTime, key: []byte("large"), value: noise(600_000)})
 	if cannot&ownTimestamp != 0 {
 		return withoutTimestamps(rs)
 	}
 	return rs
+}
+
+// big is a record of three times what topics allow by default and what consumers ask for at a time, with a small one on each side.
+func big(cannot trait) []record {
+	small := record{timestamp: firstTimestamp, kind: createTime, key: []byte("small"), value: []byte("v")}
+	large := record{timestamp: firstTimestamp, kind: createTime, key: []byte("big"), value: noise(3_000_000)}
+	rs := []record{small, large, small}
+	if cannot&ownTimestamp != 0 {
+		return withoutTimestamps(rs)
+	}
+	return rs
+}
+
+// noise are letters that do not compress.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	letters := rand.NewChaCha8([32]byte{1})
+	for i := range b {
+		b[i] = 'A' + byte(letters.Uint64()%58)
+	}
+	return b
 }
 
 // loadFlights reads the first n flights that left New York in 2013 (0: all 336,776) from the data set's package under dir: JSON values keyed by

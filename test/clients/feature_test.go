@@ -17,6 +17,7 @@ const (
 	createTopic topicKind = "create" // message.timestamp.type=CreateTime
 	appendTopic topicKind = "append" // message.timestamp.type=LogAppendTime
 	autoTopic   topicKind = "auto"   // not created beforehand
+	bigTopic    topicKind = "big"    // max.message.bytes=8000000
 )
 
 // Names of features that clients refer to.
@@ -26,6 +27,7 @@ const (
 	messageSet0  = "message set v0: none, gzip, snappy"
 	messageSet1  = "message set v1: none, gzip, snappy, lz4"
 	bulkFeature  = "flights in big batches"
+	bigFeature   = "message of 3 MB"
 )
 
 // features are in the order of the table in docs/clients.md. The two framings of snappy are the same request: which one a client writes is its own.
@@ -46,6 +48,7 @@ func features() []feature {
 		{name: "LogAppendTime", runs: []produceRequest{run("none", "all"), run("zstd", "all")}, topic: appendTopic},
 		{name: "topic created by producing", runs: []produceRequest{run("none", "all")}, topic: autoTopic},
 		{name: bulkFeature, runs: []produceRequest{run("", "all")}, topic: createTopic, bulk: true},
+		{name: bigFeature, runs: []produceRequest{run("none", "all")}, topic: bigTopic},
 		{name: messageSet0, runs: oldRuns(messageSetV0, "none", "gzip", "snappy"), topic: createTopic},
 		{name: messageSet1, runs: oldRuns(messageSetV1, "none", "gzip", "snappy", "lz4"), topic: createTopic},
 	}
@@ -71,6 +74,8 @@ func (f feature) data(c *client, r produceRequest, flights []record) []record {
 	switch {
 	case f.bulk:
 		return bulk(flights, cannot)
+	case f.topic == bigTopic:
+		return big(cannot)
 	case r.acks == "0" && c.manyPrograms:
 		return edgeRecords(cannot | anyTrait)
 	case f.topic == autoTopic: // with settings of the broker's choice, which may delete records of 2013

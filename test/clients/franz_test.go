@@ -20,6 +20,7 @@ func newFranz(addr string) *client {
 			from := kgo.NewOffset().AfterMilli(at.UnixMilli())
 			return franzRead(ctx, count, kgo.SeedBrokers(addr), kgo.ConsumeTopics(topic), kgo.ConsumeStartOffset(from))
 		},
+		admin:  franzAdmin(addr),
 		member: goMember("franz-go", addr),
 		lacks: map[string]string{
 			// It leaves with epoch -2 and without the instance id: "InstanceId can't be null" is Kafka's answer.
@@ -41,6 +42,7 @@ func franzProduce(ctx context.Context, addr string, r produceRequest) ([]int64, 
 			"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 		}[r.codec]),
 		kgo.RequiredAcks(map[string]kgo.Acks{"0": kgo.NoAck(), "1": kgo.LeaderAck(), "all": kgo.AllISRAcks()}[r.acks]),
+		kgo.ProducerBatchMaxBytes(bigLimit),
 		kgo.ProducerLinger(50 * time.Millisecond),
 		kgo.AllowAutoTopicCreation(),
 	}

@@ -40,6 +40,8 @@ func newKafkaGo(addr string) *client {
 			return r
 		},
 		shows:                 "shows empty keys and values as null, and timestamps of LogAppendTime topics as they are inside the batch",
+		admin:                 kafkaGoAdmin(addr),
+		lacksAdmin:            map[string]string{"trim": "has no call for it"},
 		member:                goMember("kafka-go", addr),
 		lacksConsumerProtocol: "speaks the classic protocol only",
 		lacks: map[string]string{
@@ -63,7 +65,7 @@ func kafkaGoProduce(ctx context.Context, addr string, r produceRequest) (offsets
 			return int(r.records[m.WriterData.(int)].partition)
 		}),
 		BatchSize:    10_000,
-		BatchBytes:   900_000,
+		BatchBytes:   bigLimit,
 		BatchTimeout: 50 * time.Millisecond,
 		RequiredAcks: map[string]kafka.RequiredAcks{"0": kafka.RequireNone, "1": kafka.RequireOne, "all": kafka.RequireAll}[r.acks],
 		Compression: map[string]kafka.Compression{

@@ -38,6 +38,8 @@ func newKcat(addr string) *client {
 			return r
 		},
 		shows:                 "shows headers as one text and does not show the timestamp type",
+		admin:                 kcatAdmin(addr),
+		lacksAdmin:            kcatLacksAdmin(),
 		member:                kcatMember(addr),
 		lacksConsumerProtocol: "its librdkafka is older than the consumer protocol",
 		lacks: map[string]string{
@@ -68,7 +70,7 @@ func kcatVersion(ctx context.Context) (string, error) {
 // kcatProduce starts kcat once for each run of records that can share its options.
 func kcatProduce(ctx context.Context, addr string, r produceRequest) ([]int64, error) {
 	common := []string{"-P", "-b", addr, "-t", r.topic, "-z", r.codec, "-D", kcatRecord,
-		"-X", "acks=" + r.acks, "-X", "batch.size=900000", "-X", "enable.idempotence=" + strconv.FormatBool(r.idempotent)}
+		"-X", "acks=" + r.acks, "-X", "batch.size=900000", "-X", fmt.Sprintf("message.max.bytes=%d", bigLimit), "-X", "enable.idempotence=" + strconv.FormatBool(r.idempotent)}
 	if r.oldFormat != "" {
 		common = append(common, "-X", "api.version.request=false", "-X", "broker.version.fallback="+r.oldFormat+".0.1")
 	}

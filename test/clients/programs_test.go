@@ -10,7 +10,7 @@ import (
 // sessionClient is a client behind one of the programs of this folder.
 func sessionClient(name string, s *session) *client {
 	member := memberProgram{command: func(memberOptions) *exec.Cmd { return exec.Command(s.program, s.args...) }}
-	return &client{name: name, version: s.version, produce: s.produce, consume: s.consume, since: s.since, member: member}
+	return &client{name: name, version: s.version, produce: s.produce, consume: s.consume, since: s.since, admin: s.admin, member: member}
 }
 
 func newJava(t *testing.T, addr, dir string) *client {
@@ -46,6 +46,7 @@ func newKafkaPython(t *testing.T, addr, dir string) *client {
 func newAiokafka(t *testing.T, addr, dir string) *client {
 	t.Helper()
 	c := newPython(t, "aiokafka", "aiokafka", addr, dir)
+	c.lacksAdmin = map[string]string{"reset": "has no call for it", "forget": "has no call for it", "ungroup": "has no call for it"}
 	c.lacksConsumerProtocol = "speaks the classic protocol only"
 	c.lacks = map[string]string{
 		rowCooperative: "rebalances eagerly only",
@@ -60,6 +61,7 @@ func newAiokafka(t *testing.T, addr, dir string) *client {
 func newConfluent(t *testing.T, addr, dir string) *client {
 	t.Helper()
 	c := newPython(t, "confluent-kafka", "confluent", addr, dir)
+	c.lacksAdmin = map[string]string{"forget": "has no call for it"}
 	c.lacks = map[string]string{
 		xerialSnappy: "writes raw snappy only",
 		messageSet1:  librdkafkaMessageSet1,
@@ -70,6 +72,7 @@ func newConfluent(t *testing.T, addr, dir string) *client {
 func newKafkaJS(t *testing.T, addr, dir string) *client {
 	t.Helper()
 	c := sessionClient("KafkaJS", newSession(t, "node", filepath.Join("node", "session.js"), filepath.Join(dir, "node"), addr))
+	c.lacksAdmin = map[string]string{"forget": "has no call for it"}
 	c.lacksConsumerProtocol = "speaks the classic protocol only"
 	c.lacks = map[string]string{
 		rowCooperative: "rebalances eagerly only",

@@ -20,6 +20,7 @@ func newSarama(addr string) *client {
 			return saramaConsume(ctx, addr, topic, partition, count, at.UnixMilli())
 		}),
 		shows:                 "does not show the timestamp type",
+		admin:                 saramaAdmin(addr),
 		member:                goMember("Sarama", addr),
 		lacksConsumerProtocol: "speaks the classic protocol only",
 		lacks:                 map[string]string{rawSnappy: "writes snappy in xerial framing"},
@@ -45,6 +46,7 @@ func saramaProduce(addr string, r produceRequest) ([]int64, error) {
 	}[r.codec]
 	c.Producer.RequiredAcks = map[string]sarama.RequiredAcks{"0": sarama.NoResponse, "1": sarama.WaitForLocal, "all": sarama.WaitForAll}[r.acks]
 	c.Producer.Idempotent = r.idempotent
+	c.Producer.MaxMessageBytes = bigLimit
 	c.Producer.Flush.Frequency = 50 * time.Millisecond
 	c.Net.MaxOpenRequests = 1
 	p, err := sarama.NewSyncProducer([]string{addr}, c)

@@ -163,6 +163,10 @@ func (s *session) produce(ctx context.Context, r produceRequest) ([]int64, error
 	return offsets, p.err
 }
 
+func (s *session) admin(ctx context.Context, verb string, words ...string) ([]string, error) {
+	return s.call(ctx, append([]string{"admin", verb}, words...)...)
+}
+
 func (s *session) write(records []record) (string, error) {
 	f, err := os.CreateTemp(s.files, "records-*")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,9 @@ type suite struct {
 	mu   sync.Mutex
 	logs map[*client][]*topicLog
 }
+
+// bigLimit is max.message.bytes of topics for big messages, and what clients that have a limit of their own are told to allow.
+const bigLimit = 8_000_000
 
 // topicLog is what should be in partition 0 of a topic.
 type topicLog struct {
@@ -72,7 +76,7 @@ func newSuite(t *testing.T) *suite {
 		admin:    kadm.NewClient(c),
 		producer: c,
 		clients: []*client{
-			newKcat(addr), newConsole(addr, dir, java.version), java, franz, newSarama(addr), newKafkaGo(addr),
+			newKcat(addr), newConsole(t, addr, dir, java.version), java, franz, newSarama(addr), newKafkaGo(addr),
 			newConfluent(t, addr, dir), newKafkaPython(t, addr, dir), newAiokafka(t, addr, dir), newKafkaJS(t, addr, dir),
 		},
 		reference: franz,
@@ -126,6 +130,10 @@ func (s *suite) createTopic(ctx context.Context, topic string, partitions int32,
 	}
 	// The data are years old: a broker that goes by their timestamps must not delete them.
 	configs := map[string]*string{"message.timestamp.type": &timestamps, "retention.ms": &forever}
+	if kind == bigTopic {
+		limit := strconv.Itoa(bigLimit)
+		configs["max.message.bytes"] = &limit
+	}
 	resp, err := s.admin.CreateTopic(ctx, partitions, 1, configs, topic)
 	if err == nil {
 		err = resp.Err

@@ -101,7 +101,7 @@ func (s *suite) checkComplete(t *testing.T, rows []string) {
 	}
 }
 
-// orderedRows are the rows in an order that does not depend on which client was first: features, kinds of records, everybody at once, groups, readers.
+// orderedRows are the rows in an order that does not depend on which client was first: features, kinds of records, everybody at once, groups, administration, readers.
 func (s *suite) orderedRows() []string {
 	var rows []string
 	for _, f := range features() {
@@ -113,6 +113,9 @@ func (s *suite) orderedRows() []string {
 	rows = append(rows, "all clients at once")
 	rows = append(rows, rowSeek)
 	rows = append(rows, groupRows()...)
+	for _, call := range adminCalls() {
+		rows = append(rows, call.row)
+	}
 	for _, c := range s.clients {
 		rows = append(rows, "read what "+c.name+" produced")
 	}

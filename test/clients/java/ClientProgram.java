@@ -67,6 +67,7 @@ public final class ClientProgram {
                 case "produce" -> produce(words[1], Path.of(words[2]), options(words));
                 case "consume" -> consume(words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]));
                 case "since" -> since(words[1], Long.parseLong(words[2]), Integer.parseInt(words[3]));
+                case "admin" -> AdminCalls.call(bootstrap, List.of(words).subList(1, words.length)).forEach(out::println);
                 default -> throw new IllegalArgumentException("unknown command " + words[0]);
             }
             out.println("ok");
@@ -95,6 +96,7 @@ public final class ClientProgram {
         p.put(ProducerConfig.ACKS_CONFIG, options.getOrDefault("acks", "all"));
         p.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, options.getOrDefault("idempotent", "false"));
         p.put(ProducerConfig.BATCH_SIZE_CONFIG, "900000");
+        p.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, "8000000");
         p.put(ProducerConfig.LINGER_MS_CONFIG, "50");
         p.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, options.containsKey("idempotent") ? "5" : "1");
         p.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, "60000");

@@ -12,6 +12,7 @@ const installed = createRequire(path.join(folder, "package.json"));
 const { Kafka, CompressionTypes, CompressionCodecs, logLevel } = installed("kafkajs");
 const { Member, parse: parseMember } = require("./member.js");
 const { member } = require("./kafkajs_group.js");
+const { call } = require("./kafkajs_admin.js");
 const lz4 = installed("lz4-napi");
 const zstd = installed("@bokuweb/zstd-wasm");
 
@@ -23,7 +24,7 @@ CompressionCodecs[CompressionTypes.LZ4] = () => ({
 });
 CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   compress: async (encoder) => Buffer.from(zstd.compress(encoder.buffer)),
-  decompress: async (buffer) => Buffer.from(zstd.decompress(buffer)),
+  decompress: async (buffer) => Buffer.from(zstd.decompress(buffer, { defaultHeapSize: 32 << 20 })), // room for frames that do not tell their size
 });
 
 const codecs = {
@@ -145,6 +146,8 @@ async function run([command, ...words]) {
       return consume(words[0], Number(words[1]), Number(words[2]));
     case "since":
       return since(words[0], Number(words[1]), Number(words[2]));
+    case "admin":
+      return call(connect(), words[0], words.slice(1));
     default:
       throw new Error(`unknown command ${command}`);
   }

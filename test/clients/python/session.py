@@ -4,6 +4,7 @@ For each DRIVER there are modules beside this file:
   use_DRIVER    version(), produce(bootstrap, topic, records, options) -> offsets, consume(bootstrap, topic, partition, count) -> records,
                 since(bootstrap, topic, ms, count) -> records
   group_DRIVER  member(bootstrap, options, lines)
+  admin_DRIVER  Admin(bootstrap), whose methods are the verbs of admin_test.go
 """
 
 import importlib
@@ -30,11 +31,21 @@ def run(name, bootstrap, words):
     elif command == "since":
         topic, ms, count = arguments
         yield from map(render, driver.since(bootstrap, topic, int(ms), int(count)))
+    elif command == "admin":
+        yield from administer(importlib.import_module("admin_" + name).Admin(bootstrap), *arguments)
     elif command == "member":
         group = importlib.import_module("group_" + name)
         member.be(lambda options, lines: group.member(bootstrap, options, lines), arguments)
     else:
         raise ValueError(f"unknown command {command}")
+
+
+def administer(admin, verb, *words):
+    """Returns what the call has told, if it tells something."""
+    try:
+        return list(getattr(admin, verb)(*words) or [])
+    finally:
+        admin.close()
 
 
 def main():

@@ -33,6 +33,7 @@ async def _produce(bootstrap, topic, records, options):
         enable_idempotence=options.get("idempotent") == "true",
         max_batch_size=900_000,
         linger_ms=50,
+        max_request_size=8_000_000,
     )
     await producer.start()
     try:

@@ -31,6 +31,7 @@ def produce(bootstrap, topic, records, options):
             "max.in.flight": 1,
             "batch.size": 900_000,
             "linger.ms": 50,
+            "message.max.bytes": 8_000_000,
             "message.timeout.ms": 60_000,
         }
     )

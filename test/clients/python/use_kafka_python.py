@@ -24,6 +24,7 @@ def produce(bootstrap, topic, records, options):
         max_in_flight_requests_per_connection=1,
         batch_size=900_000,
         linger_ms=50,
+        max_request_size=8_000_000,
         **settings,
     )
     try:

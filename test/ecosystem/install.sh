@@ -8,7 +8,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${KORVET_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/korvet-test}
-# shellcheck source=../../scripts/packages.sh
+# shellcheck source=scripts/packages.sh
 source "$here/../../scripts/packages.sh"
 
 hash_of() { cat "$@" | sha256sum | cut -c1-12; }

@@ -27,10 +27,11 @@ action(type="omkafka" broker=["%[2]s"] topic="%[3]s" key="app" template="line" p
   action.resumeRetryCount="-1" action.resumeInterval="1")
 `
 
-// imkafkaConfig makes rsyslogd write a topic's records to a file, as a member of a group: folder, broker, topic, group.
+// imkafkaConfig makes rsyslogd write a topic's records to a file, as a member of a group: folder, broker, topic, group. An input that takes longer
+// to end than the time given here is cut off, without its last commit and without leaving the group.
 const imkafkaConfig = `
 module(load="imkafka")
-global(workDirectory="%[1]s")
+global(workDirectory="%[1]s" inputs.timeout.shutdown="60000")
 template(name="line" type="string" string="%%rawmsg%%\n")
 input(type="imkafka" broker="%[2]s" topic="%[3]s" consumergroup="%[4]s" ruleset="write" confParam=["auto.offset.reset=earliest"])
 ruleset(name="write") { action(type="omfile" file="%[1]s/out" template="line") }

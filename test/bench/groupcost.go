@@ -76,12 +76,13 @@ func groupMetrics() []metric {
 		all = append(all, coreMetrics(name, label, true)...)
 	}
 	all = append(all, coreMetrics("idle.none", "a broker without groups", false)...)
-	all = append(all, coreMetrics("idle.groups", "idle groups of one member each", false)...)
+	all = append(all, coreMetrics("idle.silent", "groups whose members say nothing", false)...)
+	all = append(all, coreMetrics("idle.groups", "groups whose members heartbeat", false)...)
 	all = append(all,
-		metric{"idle.groups.rate", "idle groups of one member each: heartbeats", perSecond, true},
-		metric{"idle.groups.p50", "idle groups of one member each: heartbeat p50", milliseconds, true},
-		metric{"idle.groups.p99", "idle groups of one member each: heartbeat p99", milliseconds, false},
-		metric{"idle.groups.resident", "idle groups of one member each: resident memory, broker", megabytes, false},
+		metric{"idle.groups.rate", "groups whose members heartbeat: heartbeats", perSecond, true},
+		metric{"idle.groups.p50", "groups whose members heartbeat: heartbeat p50", milliseconds, true},
+		metric{"idle.groups.p99", "groups whose members heartbeat: heartbeat p99", milliseconds, false},
+		metric{"idle.groups.resident", "groups whose members heartbeat: resident memory, broker", megabytes, false},
 		metric{"idle.list", "process start to a list of all these groups", seconds, false})
 	for _, kind := range []struct{ name, label string }{{"paced", "commits that fall due at a rate"}, {"flatout", "commits, one after the other in each group"}} {
 		name := "commits." + kind.name

@@ -96,7 +96,8 @@ func (m *measurement) joins(ctx context.Context) error {
 	})
 }
 
-// idle measures a broker without groups, then the same with many that do nothing but heartbeat, then its restart.
+// idle measures a broker without groups, then the same with many that do nothing at all, then with all that do nothing but
+// heartbeat, and then its restart.
 func (m *measurement) idle(ctx context.Context) error {
 	m.shape = scenario{Groups: m.IdleGroups}
 	err := m.observeGroups(ctx, "", "idle.none", func() error { return wait(ctx, m.GroupsFor) })
@@ -110,6 +111,10 @@ func (m *measurement) idle(ctx context.Context) error {
 		}
 		defer fleet.Close()
 		if err := wait(ctx, 2*time.Second); err != nil { // what gathering left to do is not what idle groups cost
+			return err
+		}
+		err = m.observeGroups(ctx, "", "idle.silent", func() error { return wait(ctx, m.GroupsFor) })
+		if err != nil {
 			return err
 		}
 		var load groups.Load

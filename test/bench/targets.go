@@ -83,7 +83,34 @@ func judge(s *samples) []target {
 		j.atMost("tail read p50 at a low rate, from the producer's call"+at, "latency.e2e.p50", shape, 1, 1, "ms")
 		j.ratio("end-to-end p99 at a low rate"+at, "latency.e2e.p99", "kafka", shape, 0.5, false)
 	}
+	j.groups()
 	j.atMost("resident memory, idle", "start.resident.broker", scenario{}, 1e-6, 40, "MB")
 	j.atMost("start to first accepted produce", "start.first", scenario{}, 1, 0.2, "s")
 	return j.targets
+}
+
+// groups judges what is wanted of consumer groups: 500 members join in one rebalance, 2,000 groups cost nothing while idle,
+// and 20,000 commits a second are answered soon.
+func (j *judged) groups() {
+	j.atMost("500 members join at once: generations", "joins.classic.generations", scenario{Members: 500}, 1, 1, "")
+	idle := scenario{Groups: 2000}
+	for _, load := range []struct{ name, metric string }{{"say nothing", "idle.silent"}, {"heartbeat", "idle.groups"}} {
+		about := "2,000 groups whose members " + load.name + ": "
+		none, ok := j.of("korvet", "idle.none.commands", idle)
+		some, okToo := j.of("korvet", load.metric+".commands", idle)
+		if ok && okToo {
+			j.add(about+"more commands of Redis a second than without", some-none, 1, false, "")
+		}
+	}
+	j.atMost("2,000 groups whose members say nothing: broker's CPU", "idle.silent.cpu.broker", idle, 100, 0.5, "% of a core")
+	for _, n := range []int{100, 2000} {
+		for _, partitions := range []int{1, 10} {
+			shape := scenario{Groups: n, Partitions: partitions}
+			about := "20,000 commits a second, " + shape.String()
+			if rate, ok := j.of("korvet", "commits.paced.rate", shape); ok {
+				j.add(about+": answered in time", rate, 0.99*20_000, true, "/s")
+			}
+			j.atMost(about+": p99", "commits.paced.p99", shape, 1, 20, "ms")
+		}
+	}
 }

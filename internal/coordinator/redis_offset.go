@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,8 +17,8 @@ func offsetField(p TopicPartition) string {
 // offsetValue is the text of that field: offset, leader epoch, commit time and expiry in ms, topic id and, unless it is
 // empty, metadata, which may hold blanks.
 func offsetValue(o *Offset) string {
-	b := make([]byte, 0, 4*20+36+1+len(o.Metadata))
-	b = strconv.AppendInt(b, o.Offset, 10)
+	var fits [4*20 + 36 + 4]byte // all but metadata
+	b := strconv.AppendInt(fits[:0], o.Offset, 10)
 	b = append(b, ' ')
 	b = strconv.AppendInt(b, int64(o.LeaderEpoch), 10)
 	b = append(b, ' ')
@@ -25,12 +26,20 @@ func offsetValue(o *Offset) string {
 	b = append(b, ' ')
 	b = strconv.AppendInt(b, o.ExpireMs, 10)
 	b = append(b, ' ')
-	b = append(b, o.TopicID.String()...)
+	b = appendID(b, o.TopicID)
 	if o.Metadata != "" {
 		b = append(b, ' ')
 		b = append(b, o.Metadata...)
 	}
 	return string(b)
+}
+
+// appendID appends the text of an id, without the garbage of its String.
+func appendID(b []byte, id uuid.UUID) []byte {
+	for _, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10]} {
+		b = append(hex.AppendEncode(b, part), '-')
+	}
+	return hex.AppendEncode(b, id[10:])
 }
 
 // parseOffset reads a field that offsetField and offsetValue made.

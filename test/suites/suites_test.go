@@ -52,7 +52,7 @@ func TestFranzGo(t *testing.T) {
 		r.report(t, listed)
 	})
 	t.Run("tests that are listed", func(t *testing.T) {
-		r, err := runTests(t.Context(), env, listedTimeout, "-run", listed.pattern())
+		r, err := runTests(t.Context(), env, listedTimeout, "-parallel=99", "-run", listed.pattern())
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)

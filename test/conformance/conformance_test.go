@@ -96,6 +96,7 @@ func runAll(t *testing.T, to *target) {
 		{"Groups", groupRows()},
 		{"StaticMembers", staticRows()},
 		{"GroupAdmin", groupAdminRows()},
+		{"Administration", administrationRows()},
 		{"Commits", commitRows()},
 		{"ConsumerGroups", consumerGroupRows()},
 	} {

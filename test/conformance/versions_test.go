@@ -15,6 +15,9 @@ type sweep struct {
 	good func(c *conn, v int16, t topic) kmsg.Request
 	bad  func(c *conn, v int16) kmsg.Request // nil: nothing a client can say is an error in this version
 	want string                              // the error that bad provokes
+	// gives is what good is answered where that is not OK: without access control, say.
+	gives  string
+	korvet *difference // what korvet answers instead
 }
 
 // TestEveryAdvertisedVersionIsAnswered asks every API in every version that ApiVersions tells.
@@ -68,7 +71,7 @@ func eachVersion(t *testing.T, to *target, test func(c *conn, key kmsg.Key, v in
 }
 
 func sweepOf(key kmsg.Key) (s sweep, known bool) {
-	for _, table := range []map[kmsg.Key]sweep{sweeps, groupSweeps} {
+	for _, table := range []map[kmsg.Key]sweep{sweeps, groupSweeps, adminSweeps} {
 		if s, known = table[key]; known {
 			break
 		}
@@ -82,6 +85,12 @@ func (s sweep) run(c *conn, key kmsg.Key, v int16) {
 	c.must(t, values("v"))
 	c.newProducer() // Kafka's coordinator is loaded afterwards
 	want := "OK"
+	if s.gives != "" {
+		want = s.gives
+	}
+	if s.korvet != nil {
+		want = c.expected(want, s.korvet)
+	}
 	if key == kmsg.Produce && v < 3 {
 		want = c.expected("closed", differs("OK", "Produce v0 to v2"))
 	}

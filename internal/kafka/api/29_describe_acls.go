@@ -9,7 +9,7 @@ import (
 // authorizer.
 
 // errNoAuthorizer is Kafka's answer without one.
-var errNoAuthorizer = refuse(kerr.SecurityDisabled, "No Authorizer is configured.")
+var errNoAuthorizer = refuse(kerr.SecurityDisabled, "No Authorizer is configured on the broker")
 
 func (a *API) describeACLs(_ *call, _ *kmsg.DescribeACLsRequest) kmsg.Response {
 	resp := kmsg.NewPtrDescribeACLsResponse()

@@ -15,14 +15,18 @@ const preferredElection, uncleanElection = 0, 1
 
 func (a *API) electLeaders(c *call, req *kmsg.ElectLeadersRequest) kmsg.Response {
 	resp := kmsg.NewPtrElectLeadersResponse()
+	var invalid error
 	if req.ElectionType != preferredElection && req.ElectionType != uncleanElection {
-		resp.ErrorCode = kerr.InvalidRequest.Code
-		return resp
+		invalid = refuse(kerr.InvalidRequest, "Unknown election type %d", req.ElectionType)
+		resp.ErrorCode = errorCode(invalid)
 	}
 	for _, t := range req.Topics {
 		topic := kmsg.ElectLeadersResponseTopic{Topic: t.Topic}
 		for _, p := range t.Partitions {
-			err := a.electionNeeded(c.ctx, t.Topic, p)
+			err := invalid
+			if err == nil {
+				err = a.electionNeeded(c.ctx, t.Topic, p)
+			}
 			topic.Partitions = append(topic.Partitions, kmsg.ElectLeadersResponseTopicPartition{
 				Partition: p, ErrorCode: errorCode(err), ErrorMessage: errorMessage(err),
 			})

@@ -143,7 +143,7 @@ func parseGroupConfig(name, value string) (string, error) {
 				return "", refuse(kerr.InvalidConfig, "Invalid value %s for configuration %s: Not a number of type INT", value, name)
 			}
 			if n < s.low || n > s.max {
-				return "", refuse(kerr.InvalidConfig, "%s must be between %d and %d.", name, s.low, s.max)
+				return "", refuse(kerr.InvalidConfig, "%s must be in the range %d to %d inclusive.", name, s.low, s.max)
 			}
 			text = strconv.FormatInt(n, 10)
 		}

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -84,7 +85,7 @@ func (m *Metrics) addGroups(o Options) {
 		members:  describe("korvet_group_members", "Members of a group.", "group"),
 		offset:   describe("korvet_group_offset", "Committed offset.", "group", "topic", "partition"),
 		lag:      describe("korvet_group_lag", "Log end offset less committed offset, in records.", "group", "topic", "partition"),
-		notShown: describe("korvet_groups_not_shown", "Groups without series of their own, because korvet.metrics.max-groups is reached."),
+		notShown: describe("korvet_groups_not_shown", "Groups without series of their own: korvet.metrics.max-groups is reached, or the name is no UTF-8 and looks like another's."),
 	})
 }
 
@@ -102,22 +103,29 @@ func (s *groupSeries) Collect(to chan<- prometheus.Metric) {
 	}
 	states := map[string]int{}
 	list := s.list()
-	for i, g := range list {
+	shown := make(map[string]bool, min(len(list), s.max))
+	for _, g := range list {
 		states[g.State]++
-		if i >= s.max {
+		name := groupLabel(g.Name)
+		if len(shown) >= s.max || shown[name] {
 			continue
 		}
-		gauge(s.members, float64(g.Members), g.Name)
+		shown[name] = true
+		gauge(s.members, float64(g.Members), name)
 		for _, o := range g.Offsets {
 			partition := strconv.Itoa(int(o.Partition))
-			gauge(s.offset, float64(o.Offset), g.Name, o.Topic, partition)
+			gauge(s.offset, float64(o.Offset), name, o.Topic, partition)
 			if o.LogEnd >= 0 {
-				gauge(s.lag, float64(max(o.LogEnd-o.Offset, 0)), g.Name, o.Topic, partition)
+				gauge(s.lag, float64(max(o.LogEnd-o.Offset, 0)), name, o.Topic, partition)
 			}
 		}
 	}
 	for state, n := range states {
 		gauge(s.groups, float64(n), state)
 	}
-	gauge(s.notShown, float64(max(len(list)-s.max, 0)))
+	gauge(s.notShown, float64(len(list)-len(shown)))
 }
+
+// groupLabel is a group's name as a label, which must be UTF-8: clients may name a group by any bytes. Two names that are
+// not may have one label; a second series of it would fail the scrape, so only the first of them is shown.
+func groupLabel(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

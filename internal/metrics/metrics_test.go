@@ -204,3 +204,24 @@ func TestDocsListEveryMetric(t *testing.T) {
 		t.Errorf("%s is not what the code says: run go test ./internal/metrics -update", path)
 	}
 }
+
+// A client chooses its group's name. No name may cost the operator the metrics.
+func TestScrapeShowsGroupsOfAnyName(t *testing.T) {
+	o := full()
+	o.MaxGroups = 3
+	o.Groups = func() []Group {
+		return []Group{{Name: "a", State: "Empty"}, {Name: "b\xfe", State: "Empty"}, {Name: "b\xff", State: "Empty"}, {Name: "c\n\"", State: "Empty", Members: 2}, {Name: "d", State: "Empty"}}
+	}
+	got := scrape(t, New(o))
+	for _, want := range []string{
+		`korvet_groups{state="Empty"} 5`,
+		`korvet_group_members{group="a"} 0`,
+		"korvet_group_members{group=\"b\uFFFD\"} 0",
+		`korvet_group_members{group="c\n\""} 2`,
+		`korvet_groups_not_shown 2`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("missing %s", want)
+		}
+	}
+}

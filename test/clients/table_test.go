@@ -175,6 +175,8 @@ below it (nulls, empties, headers ...) and read back; the last rows are what one
 
 Reading is by assigned partition, and in a group where a client has nothing else. In the rows of groups each member is a process of its own, beside a producer
 that never stops: a join, a leave and a kill -9 each end in an even share, every newest record read by one member alone, and none lost. "consumer protocol"
-is group.protocol=consumer (KIP-848); the rows without it are the classic protocol.
+is group.protocol=consumer (KIP-848); the rows without it are the classic protocol. What an admin row has done is looked up with another client.
+
+franz-go's own suites of kgo and kadm run, too: ` + "`go test ./test/suites`" + `, which lists in its testdata what does not run, and why.
 
 `

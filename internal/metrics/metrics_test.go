@@ -30,6 +30,7 @@ func full() Options {
 		MaxTopics:  2,
 		Topics:     func() []string { return nil },
 		Partitions: func() []Partition { return nil },
+		Groups:     func() []Group { return nil },
 		RedisUp:    func() bool { return true },
 	}
 }

@@ -40,10 +40,28 @@ func TestTheStockToolsLastLineIsRead(t *testing.T) {
 	}
 }
 
+func TestTheStockConsumersRateIsRead(t *testing.T) {
+	out := []byte("a warning\n" +
+		"start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec\n" +
+		"2026-11-30 03:53:52:410, 2026-11-30 03:53:56:188, 9.5367, 2.5243, 100000, 26469.0312, 3530, 248, 38.4546, 403225.8065\n")
+	if got, err := parseStockConsumer(out, 100_000); err != nil || got != 403225.8065 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, records := range []int{100_001, 200_000} {
+		if _, err := parseStockConsumer(out, records); err == nil {
+			t.Errorf("a run that read fewer than %d records was accepted", records)
+		}
+	}
+	if _, err := parseStockConsumer([]byte("no such topic\n"), 1); err == nil {
+		t.Error("a run without a result was accepted")
+	}
+}
+
 func TestWrongOptionsAreRefused(t *testing.T) {
 	for _, args := range []string{
 		"-systems redpanda", "-measures speed", "-sizes 0", "-sizes a", "-records 100", "-records 100=x", "-rounds 0",
 		"-compressible 2", "-aof sometimes", "-profile nothing", "leftover",
+		"-groups 0", "-group-members 0", "-idle-groups 0", "-commit-partitions x", "-commit-rate 0", "-groups-for 1ms",
 	} {
 		if _, err := parseOptions(strings.Fields(args)); err == nil {
 			t.Errorf("%q was accepted", args)

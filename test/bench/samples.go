@@ -136,6 +136,7 @@ var metrics = slices.Concat(
 	costMetrics("latency", "at a low rate", true),
 	[]metric{
 		{"stock.rate", "kafka-producer-perf-test, records acknowledged", perSecond, false},
+		{"stock.consume.rate", "kafka-consumer-perf-test, records read", perSecond, false},
 		{"stock.p50", "kafka-producer-perf-test, acknowledgement p50 at full load", milliseconds, true},
 		{"stock.p99", "kafka-producer-perf-test, acknowledgement p99 at full load", milliseconds, true},
 	},

@@ -47,7 +47,8 @@ func TestToolsPrintWhatTheScriptsSay(t *testing.T) {
 	}
 }
 
-// prepare makes the topics that scripts share: kept has three records in partition 0, written by an idempotent producer.
+// prepare makes what scripts share: kept and cut have three records in partition 0, group shown has committed
+// offset 1 of kept, and group live has a member.
 func prepare(t *testing.T, addr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -67,6 +68,33 @@ func prepare(t *testing.T, addr string) {
 				t.Fatalf("produce to %s: %v", topic, err)
 			}
 		}
+	}
+	offsets := kadm.Offsets{}
+	offsets.AddOffset("kept", 0, 1, -1)
+	if err := kadm.NewClient(client).CommitAllOffsets(ctx, "shown", offsets); err != nil {
+		t.Fatalf("commit: %v", err)
+	}
+	join(ctx, t, addr)
+}
+
+// join makes a member of group live, which has read and committed all of kept, and stays until the test ends.
+func join(ctx context.Context, t *testing.T, addr string) {
+	t.Helper()
+	member, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.ClientID("app"), kgo.ConsumerGroup("live"), kgo.ConsumeTopics("kept"),
+		kgo.Balancers(kgo.RangeBalancer()), kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(member.Close)
+	for read := 0; read < 3; {
+		fetched := member.PollFetches(ctx)
+		if err := fetched.Err(); err != nil {
+			t.Fatalf("read as a member: %v", err)
+		}
+		read += fetched.NumRecords()
+	}
+	if err := member.CommitUncommittedOffsets(ctx); err != nil {
+		t.Fatalf("commit as a member: %v", err)
 	}
 }
 
@@ -113,6 +141,7 @@ var masks = []struct {
 	{regexp.MustCompile(`(TopicId: )\S+`), "${1}ID"},
 	{regexp.MustCompile(`(Cluster ID: )\S+`), "${1}ID"},
 	{regexp.MustCompile(`\b\d+/\d+/\d+ \d+:\d+:\d+\b`), "TIME"},
+	{regexp.MustCompile(`\bapp-[0-9a-f-]{36}`), "app-ID"},
 	{regexp.MustCompile(`("size":)[1-9]\d*`), "${1}SIZE"},
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 	{regexp.MustCompile(` {2,}`), "  "},

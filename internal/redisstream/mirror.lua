@@ -2,7 +2,7 @@
 -- What native readers have pending in the group stays pending.
 -- KEYS: 1 stream  2 leader
 -- ARGV: 1 topic id  2 native group  3 id of the stream's first entry at or above the offset ('' = none)
---       4 prefix of mirrored groups  5 how many of them there may be  6 sequence before the offset
+--       4 prefix of mirrored groups  5 how many of them there may be, 0 = no new one  6 sequence before the offset
 -- Answers {'OK', id}, {'OTHER'} (another life, or no stream) or {'FULL'}.
 if redis.call('HGET', KEYS[2], 'topic') ~= ARGV[1] or redis.call('EXISTS', KEYS[1]) == 0 then return {'OTHER'} end
 local id = '0-0'
@@ -16,20 +16,21 @@ elseif to == '+' then -- nothing is in the stream: was all of the log read?
     if i[k] == 'last-generated-id' and string.match(i[k + 1], '-(%d+)') == ARGV[6] then id = i[k + 1] end
   end
 end
-local there, mirrored = false, 0
+-- Looking through hundreds of groups takes long, and XGROUP SETID of one that is not there would count as a write: after
+-- one, a Redis that is out of memory refuses nothing.
+local found = redis.pcall('XPENDING', KEYS[1], ARGV[2])
+if not found.err then
+  redis.call('XGROUP', 'SETID', KEYS[1], ARGV[2], id)
+  return {'OK', id}
+end
+if not string.find(found.err, 'NOGROUP', 1, true) then return found end
+if ARGV[5] == '0' then return {'FULL'} end
+local mirrored = 0
 for _, g in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
   for k = 1, #g, 2 do
-    if g[k] == 'name' then
-      if g[k + 1] == ARGV[2] then there = true end
-      if string.sub(g[k + 1], 1, #ARGV[4]) == ARGV[4] then mirrored = mirrored + 1 end
-    end
+    if g[k] == 'name' and string.sub(g[k + 1], 1, #ARGV[4]) == ARGV[4] then mirrored = mirrored + 1 end
   end
 end
-if there then
-  redis.call('XGROUP', 'SETID', KEYS[1], ARGV[2], id)
-elseif mirrored < tonumber(ARGV[5]) then
-  redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[2], id)
-else
-  return {'FULL'}
-end
+if mirrored >= tonumber(ARGV[5]) then return {'FULL'} end
+redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[2], id)
 return {'OK', id}

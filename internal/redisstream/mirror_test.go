@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 const mirrored = MirrorPrefix + "g"
@@ -191,6 +192,41 @@ func TestAtMost500GroupsAreMirroredBesideNativeOnes(t *testing.T) {
 	}
 }
 
+func TestRoomForAMirrorIsLookedForOnceAMinute(t *testing.T) {
+	b, _, _ := filled(t, 3)
+	now := b.shard.now()
+	b.shard.now = func() time.Time { return now }
+	for i := range 500 {
+		b.Do("XGROUP", "CREATE", b.keys.Stream, fmt.Sprint(MirrorPrefix, i), "0")
+	}
+	shown := func() bool {
+		b.mirror(1)
+		return b.delivered(b.keys.Stream)[mirrored] != ""
+	}
+	if shown() {
+		t.Error("a 501st group is shown")
+	}
+	b.Do("XGROUP", "DESTROY", b.keys.Stream, MirrorPrefix+"7") // by hand
+	if shown() {
+		t.Error("room was looked for again at once")
+	}
+	if now = now.Add(time.Minute); !shown() {
+		t.Error("not shown a minute later")
+	}
+	if err := b.shard.Mirror(t.Context(), b.keys, lifeOne, "late", 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.shard.Unmirror(t.Context(), b.keys, lifeOne, "8"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.shard.Mirror(t.Context(), b.keys, lifeOne, "late", 1); err != nil {
+		t.Fatal(err)
+	}
+	if b.delivered(b.keys.Stream)[MirrorPrefix+"late"] == "" {
+		t.Error("not shown where another was removed")
+	}
+}
+
 // Redis 6.2 refuses all of XGROUP then, later ones only what makes groups.
 func TestFullRedisRefusesNewMirrors(t *testing.T) {
 	b, _, ms := filled(t, 3)
@@ -211,5 +247,27 @@ func TestFullRedisRefusesNewMirrors(t *testing.T) {
 	}
 	if got := fmt.Sprint(b.delivered(b.keys.Stream)); got != want {
 		t.Errorf("groups %s, want %s", got, want)
+	}
+}
+
+// What showing one commit costs where many groups are shown, or as many as may be.
+func BenchmarkMirror(b *testing.B) {
+	for _, shown := range []int{1, 200, 500} {
+		for what, group := range map[string]string{"shown": "0", "new": "new"} {
+			if group == "new" && shown < mostMirrors {
+				continue // the first one would be shown from then on
+			}
+			b.Run(fmt.Sprintf("groups=%d/%s", shown, what), func(b *testing.B) {
+				f, _, _ := filled(b, 10)
+				for i := range shown {
+					f.Do("XGROUP", "CREATE", f.keys.Stream, fmt.Sprint(MirrorPrefix, i), "0")
+				}
+				for b.Loop() {
+					if err := f.shard.Mirror(b.Context(), f.keys, lifeOne, group, 5); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }

@@ -22,6 +22,7 @@ type Shard struct {
 	ctx   context.Context
 	stop  context.CancelCauseFunc
 	reads *readPool
+	full  fullStreams
 
 	mu       sync.Mutex
 	slots    []slot

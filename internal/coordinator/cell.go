@@ -112,11 +112,20 @@ func (l *cell) load() {
 		l.group.Tick(l.c.Now(), l.c.Cluster.Image(), &out) // it sees the topics before its members ask
 		l.effects(&out)
 		for _, f := range waiting {
-			f(l, nil)
+			l.serve(f)
 		}
 		l.settle()
 	}
 	l.unlock()
+}
+
+// serve calls f, or has it wait if one before it had the group deleted.
+func (l *cell) serve(f access) {
+	if l.state == deleting {
+		l.waiting = append(l.waiting, f)
+		return
+	}
+	f(l, nil)
 }
 
 // reading is what was read of a group.
@@ -133,16 +142,16 @@ func (l *cell) read() (reading, error) {
 	if err != nil {
 		return r, fmt.Errorf("look for group %q: %w", l.name, err)
 	}
-	now := l.c.Now()
 	if !there {
-		r.group = group.New(l.name, &l.c.set.Group, now)
+		r.group = group.New(l.name, &l.c.set.Group, l.c.Now())
 		return r, nil
 	}
 	token, found, err := l.c.Store.Claim(l.c.work, l.name)
 	if err != nil {
 		return r, fmt.Errorf("claim group %q: %w", l.name, err)
 	}
-	if r.group, err = group.Restore(l.name, &l.c.set.Group, found.Group, now); err != nil {
+	// Sessions begin now: while the group was claimed, which Redis may take its time for, nobody could be heard.
+	if r.group, err = group.Restore(l.name, &l.c.set.Group, found.Group, l.c.Now()); err != nil {
 		return r, fmt.Errorf("restore group %q: %w", l.name, err)
 	}
 	r.token, r.claimed = token, true

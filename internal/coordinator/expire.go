@@ -65,9 +65,11 @@ func (c *Coordinator) loadNames(ctx context.Context) (ok bool) {
 		case <-ctx.Done():
 			return false
 		}
-		c.with(name, func(_ *cell, err error) {
+		c.with(name, func(l *cell, err error) {
 			if err != nil {
 				failed <- err
+			} else if l.blank() { // a name, and maybe a claim, of which nothing came
+				l.remove(func(error) {})
 			}
 			<-slots
 		})

@@ -19,6 +19,7 @@ type op struct {
 }
 
 func (o *op) commits() bool { return len(o.set) > 0 || len(o.gone) > 0 }
+func (o *op) writes() bool  { return o.commits() || o.save != nil || o.remove }
 
 // most offsets that are stored at once; a larger commit goes alone.
 const maxBatch = 10_000
@@ -119,15 +120,20 @@ func (l *cell) store(claimed bool, token Token, batch []*op) error {
 	}
 }
 
-// check makes sure that the group is this broker's still, if one of the batch asks for that.
+// check makes sure that the group is this broker's still, if one of the batch asks for that. Of a group that was not there
+// nothing may be stored by now; a claim without more is no other broker's work: it is left by one whose next step failed.
 func (l *cell) check(claimed bool, token Token, batch []*op) error {
 	if !slices.ContainsFunc(batch, func(o *op) bool { return o.check }) {
 		return nil
 	}
-	if !claimed {
-		token = 0
+	if claimed {
+		return l.c.Store.Holds(l.c.work, l.name, token)
 	}
-	return l.c.Store.Holds(l.c.work, l.name, token)
+	there, err := l.c.Store.Exists(l.c.work, l.name)
+	if err == nil && there {
+		err = ErrStale
+	}
+	return err
 }
 
 // claimNew claims a group that nothing was stored of. If something is by now, this cell's picture of it is wrong.
@@ -203,10 +209,9 @@ func joined(a, b *group.Changes) *group.Changes {
 	return all
 }
 
-// stored takes the outcome of a batch. After an error the group is given up: what is stored of it is not known, or not
-// this broker's to change. Only a commit that changed nothing for certain leaves the group as it is.
+// stored takes the outcome of a batch.
 func (l *cell) stored(batch []*op, err error) {
-	keep := err == nil || !slices.ContainsFunc(batch, func(o *op) bool { return o.save != nil || o.remove }) && errors.Is(err, ErrRefused)
+	keep := err == nil || asBefore(batch, err)
 	if err != nil {
 		err = coordinatorError(err)
 		l.c.Log.Warn("cannot store a group", "group", l.name, "loaded_anew", !keep, "error", err)
@@ -222,6 +227,20 @@ func (l *cell) stored(batch []*op, err error) {
 	}
 	if !keep {
 		l.abandon(err)
+	}
+}
+
+// asBefore tells whether the group is for certain as it was before a batch that failed, and this broker's. Else it is given
+// up: what is stored of it is not known, or not this broker's to change. So it is after a refused save: what the machine
+// made of it must not go on.
+func asBefore(batch []*op, err error) bool {
+	switch {
+	case errors.Is(err, ErrStale):
+		return false
+	case !slices.ContainsFunc(batch, (*op).writes):
+		return true
+	default:
+		return errors.Is(err, ErrRefused) && !slices.ContainsFunc(batch, func(o *op) bool { return o.save != nil || o.remove })
 	}
 }
 

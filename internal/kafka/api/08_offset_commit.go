@@ -35,6 +35,7 @@ func (a *API) offsetCommit(c *call, req *kmsg.OffsetCommitRequest, answer func(k
 	o := &commitCall{api: a, call: c, resp: kmsg.NewPtrOffsetCommitResponse(), now: a.now().UnixMilli(), keepMs: req.RetentionTimeMillis}
 	o.commit.Member = group.MemberRef{MemberID: req.MemberID, InstanceID: text(req.InstanceID), Generation: req.Generation}
 	o.commit.MemberEpochs = c.version() >= 9
+	o.expect(req)
 	o.resp.Topics = make([]kmsg.OffsetCommitResponseTopic, len(req.Topics))
 	for i := range req.Topics {
 		o.topic(&req.Topics[i], &o.resp.Topics[i])
@@ -47,6 +48,16 @@ func (a *API) offsetCommit(c *call, req *kmsg.OffsetCommitRequest, answer func(k
 		o.finish(err)
 		answer(o.resp)
 	})
+}
+
+// expect makes room for all partitions of a request.
+func (o *commitCall) expect(req *kmsg.OffsetCommitRequest) {
+	n := 0
+	for i := range req.Topics {
+		n += len(req.Topics[i].Partitions)
+	}
+	o.asked = make([]*kmsg.OffsetCommitResponseTopicPartition, 0, n)
+	o.commit.Offsets = make([]coordinator.Offset, 0, n)
 }
 
 // topic takes one topic's offsets.

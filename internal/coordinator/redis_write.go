@@ -109,26 +109,34 @@ func (s *RedisStore) deleteRest(ctx context.Context, name, token string) error {
 
 // write is what one script sets and removes under a token.
 type write struct {
-	token       string
-	frees       bool // it is also done when Redis is full
-	pairs, gone []string
+	frees bool     // it is also done when Redis is full
+	args  []string // of the script: three of its own, then what is set and, after that, removed
+	pairs int      // arguments with what is set
 }
+
+// scriptArgs are those of the script before what is set.
+const scriptArgs = 3
 
 func newWrite(t Token, pairs, gone int) *write {
-	return &write{token: strconv.FormatUint(uint64(t), 10), pairs: make([]string, 0, 2*pairs), gone: make([]string, 0, gone)}
+	w := &write{args: make([]string, scriptArgs, scriptArgs+2*pairs+gone)}
+	w.args[0] = strconv.FormatUint(uint64(t), 10)
+	return w
 }
 
-func (w *write) set(field, value string) { w.pairs = append(w.pairs, field, value) }
-func (w *write) remove(field string)     { w.gone = append(w.gone, field) }
+// set sets a field. All that is set comes before what is removed.
+func (w *write) set(field, value string) {
+	w.args = append(w.args, field, value)
+	w.pairs += 2
+}
+
+func (w *write) remove(field string) { w.args = append(w.args, field) }
 
 // write tells whether the key was another claim's. Its errors are not marked: the caller knows whether this is its first.
 func (s *RedisStore) write(ctx context.Context, key string, w *write) (stale bool, err error) {
-	frees := "0"
+	w.args[1], w.args[2] = "0", strconv.Itoa(w.pairs)
 	if w.frees {
-		frees = "1"
+		w.args[1] = "1"
 	}
-	args := append(make([]string, 0, 3+len(w.pairs)+len(w.gone)), w.token, frees, strconv.Itoa(len(w.pairs)))
-	args = append(append(args, w.pairs...), w.gone...)
-	answer, err := s.run(ctx, s.scripts.write, key, args...)
+	answer, err := s.run(ctx, s.scripts.write, key, w.args...)
 	return err == nil && word(answer, 0) != "OK", err
 }

@@ -90,7 +90,8 @@ func groupMetrics() []metric {
 			metric{name + ".rate", kind.label, perSecond, false},
 			metric{name + ".p50", kind.label + ": p50", milliseconds, false},
 			metric{name + ".p99", kind.label + ": p99", milliseconds, false},
-			metric{name + ".p99.9", kind.label + ": p99.9", milliseconds, true})
+			metric{name + ".p99.9", kind.label + ": p99.9", milliseconds, true},
+			metric{name + ".allocs", kind.label + ": broker's allocations per commit", count, true})
 		all = append(all, coreMetrics(name, kind.label, false)...)
 	}
 	return all

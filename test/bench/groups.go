@@ -191,6 +191,7 @@ func (m *measurement) commit(ctx context.Context, fleet *groups.Fleet) error {
 	}{{"paced", float64(m.CommitRate)}, {"flatout", 0}} {
 		name := "commits." + kind.name
 		var load groups.Load
+		before := m.allocations(ctx)
 		err := m.observeGroups(ctx, "commits", name, func() (err error) {
 			load, err = fleet.Commit(ctx, m.shape.Partitions, kind.rate, m.GroupsFor)
 			return err
@@ -199,6 +200,9 @@ func (m *measurement) commit(ctx context.Context, fleet *groups.Fleet) error {
 			return err
 		}
 		m.addLoad(name, load)
+		if after := m.allocations(ctx); after > before {
+			m.add(name+".allocs", (after-before)/(load.PerSecond*m.GroupsFor.Seconds()))
+		}
 		if err := wait(ctx, 2*time.Second); err != nil { // the native groups of Redis are behind
 			return err
 		}

@@ -50,7 +50,7 @@ func TestCommandLinesThatAreWrongExitWith2(t *testing.T) {
 	for _, line := range []string{
 		"topics", "topics --create", "topics --create --list --topic a", "topics --create --topic a --config b", "topics --list --partitions 3",
 		"topics --create --topic a --partitions 0", "topics --alter --topic a", "topics --delete --topic a --delete-config b",
-		"config --nonsense", "config word", "version word", "topics --list --korvet.broker.port=1", "demo --rate -1", "demo word",
+		"config --nonsense", "config word", "version word", "topics --list --korvet.broker.port=1", "demo --rate -1", "demo word", "nonsense", "--nonsense",
 	} {
 		if code, _, stderr := h.run(strings.Fields(line)...); code != exitUsage || !strings.HasPrefix(stderr, "korvet: ") {
 			t.Errorf("%s: exit %d, said %s", line, code, stderr)

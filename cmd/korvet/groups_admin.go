@@ -110,7 +110,7 @@ func (g groupsAdmin) partitions(ctx context.Context, scopes []scope) (kadm.Topic
 		}
 		for _, p := range numbers {
 			if _, ok := d.Partitions[p]; !ok {
-				problems = append(problems, fmt.Errorf("topic %s has no partition %d, but %d partitions from 0 on", s.topic, p, len(d.Partitions)))
+				problems = append(problems, fmt.Errorf("topic %s has no partition %d: its last one is %d", s.topic, p, len(d.Partitions)-1))
 			}
 			set.Add(s.topic, p)
 		}

@@ -50,14 +50,14 @@ func run(args, vars []string, in io.Reader, out, stderr io.Writer) int {
 		case <-ctx.Done():
 		}
 	}()
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
 	fmt.Fprintf(stderr, "korvet: %v\n", err)
 	var usage usageError
 	if errors.As(err, &usage) {
-		fmt.Fprintln(stderr, "korvet --help tells the commands and their flags")
+		fmt.Fprintf(stderr, "%s --help tells more\n", command.CommandPath())
 		return exitUsage
 	}
 	return exitError
@@ -78,7 +78,7 @@ func newRoot(e *env) *cobra.Command {
 		Short:         "A Kafka broker whose log is Redis Streams",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if len(e.settings) > 0 && cmd.Annotations[takesSettings] == "" {
 				return usageError{fmt.Errorf("%s takes no settings: %s", cmd.CommandPath(), e.settings[0])}

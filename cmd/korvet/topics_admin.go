@@ -36,7 +36,7 @@ func (t topicsAdmin) create(ctx context.Context, configs []kadm.AlterConfig) err
 	for _, r := range responses.Sorted() {
 		switch {
 		case r.Err == nil:
-			t.print.done(topicDone{Topic: r.Topic, ID: r.ID.String(), Partitions: r.NumPartitions, Done: "created"})
+			t.print.done(topicDone{Topic: r.Topic, ID: topicID(r.ID), Partitions: r.NumPartitions, Done: "created"})
 		case errors.Is(r.Err, kerr.TopicAlreadyExists) && t.flags.ifNotExists:
 			t.print.done(topicDone{Topic: r.Topic, Done: "exists"})
 		default:
@@ -156,7 +156,7 @@ func (t topicsAdmin) withOffsets(ctx context.Context, details kadm.TopicDetails)
 	}
 	var described []topicDescription
 	for _, d := range details.Sorted() {
-		one := topicDescription{Topic: d.Topic, ID: d.ID.String(), Configs: map[string]string{}, Partitions: []partitionDescription{}}
+		one := topicDescription{Topic: d.Topic, ID: topicID(d.ID), Configs: map[string]string{}, Partitions: []partitionDescription{}}
 		resource, _ := configs.On(d.Topic, nil)
 		for _, c := range resource.Configs {
 			if c.Source == kmsg.ConfigSourceDynamicTopicConfig {
@@ -207,5 +207,8 @@ func (e *brokerError) Error() string {
 func (e *brokerError) Unwrap() error { return e.err }
 
 func topicError(verb, topic string, err error, message string) error {
+	if errors.Is(err, kerr.UnknownTopicOrPartition) { // whose text in Kafka speaks of servers
+		message = "there is no such topic"
+	}
 	return &brokerError{doing: verb + " topic " + topic, message: message, err: err}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,6 +36,9 @@ type partitionDescription struct {
 	Error       string `json:"error,omitempty"`
 }
 
+// topicID writes an id as Kafka's own tools do: base64 for URLs, without padding.
+func topicID(id kadm.TopicID) string { return base64.RawURLEncoding.EncodeToString(id[:]) }
+
 // topicsPrinter prints for people or, with json, for programs.
 type topicsPrinter struct {
 	out  io.Writer
@@ -61,7 +65,7 @@ func (p topicsPrinter) list(topics []kadm.TopicDetail) error {
 			fmt.Fprintln(p.out, t.Topic)
 			continue
 		}
-		list = append(list, map[string]any{"topic": t.Topic, "id": t.ID.String(), "partitions": len(t.Partitions), "internal": t.IsInternal})
+		list = append(list, map[string]any{"topic": t.Topic, "id": topicID(t.ID), "partitions": len(t.Partitions), "internal": t.IsInternal})
 	}
 	if p.json {
 		return p.encode(list)

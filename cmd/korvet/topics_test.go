@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -72,7 +73,10 @@ func TestTopicsAnswersInJSON(t *testing.T) {
 			t.Fatalf("%s: exit %d, %v, said %s%s", step.line, code, err, out, stderr)
 		}
 	}
-	if created.Topic != "a" || created.Partitions != 2 || created.ID == "" || created.Done != "created" {
+	if id, err := base64.RawURLEncoding.DecodeString(created.ID); err != nil || len(id) != 16 {
+		t.Errorf("id %s: %v, %d bytes", created.ID, err, len(id))
+	}
+	if created.Topic != "a" || created.Partitions != 2 || created.Done != "created" {
 		t.Errorf("created %+v", created)
 	}
 	if len(listed) != 1 || listed[0].Topic != "a" || listed[0].Partitions != 2 {

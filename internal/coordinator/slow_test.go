@@ -63,7 +63,13 @@ func TestNoGroupWaitsForAnothersStore(t *testing.T) {
 		{"claim", func(c *Coordinator) error { return commit(c, "slow", nobody, offset(0, 1)) }},
 		{"commit", func(c *Coordinator) error { return commit(c, "slow", nobody, offset(0, 1)) }},
 		{"save", func(c *Coordinator) error { return consumerJoin(c, "slow") }},
-		{"holds", func(c *Coordinator) error { _, err := committed(c, "slow", 0); return err }},
+		{"holds", func(c *Coordinator) error {
+			if err := commit(c, "slow", nobody, offset(0, 1)); err != nil {
+				return err
+			}
+			_, err := committed(c, "slow", 0)
+			return err
+		}},
 		{"delete", func(c *Coordinator) error {
 			if err := commit(c, "slow", nobody, offset(0, 1)); err != nil {
 				return err

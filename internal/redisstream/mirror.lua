@@ -5,16 +5,20 @@
 --       4 prefix of mirrored groups  5 how many of them there may be, 0 = no new one  6 sequence before the offset
 -- Answers {'OK', id}, {'OTHER'} (another life, or no stream) or {'FULL'}.
 if redis.call('HGET', KEYS[2], 'topic') ~= ARGV[1] or redis.call('EXISTS', KEYS[1]) == 0 then return {'OTHER'} end
+local function info(what)
+  local i = redis.call('XINFO', 'STREAM', KEYS[1])
+  for k = 1, #i, 2 do
+    if i[k] == what then return i[k + 1] end
+  end
+end
 local id = '0-0'
 local to = ARGV[3] == '' and '+' or '(' .. ARGV[3]
 local before = redis.call('XREVRANGE', KEYS[1], to, '-', 'COUNT', 1)[1]
 if before then
   id = before[1]
 elseif to == '+' then -- nothing is in the stream: was all of the log read?
-  local i = redis.call('XINFO', 'STREAM', KEYS[1])
-  for k = 1, #i, 2 do
-    if i[k] == 'last-generated-id' and string.match(i[k + 1], '-(%d+)') == ARGV[6] then id = i[k + 1] end
-  end
+  local last = info('last-generated-id')
+  if string.match(last, '-(%d+)') == ARGV[6] then id = last end
 end
 -- Looking through hundreds of groups takes long, and XGROUP SETID of one that is not there would count as a write: after
 -- one, a Redis that is out of memory refuses nothing.
@@ -24,13 +28,16 @@ if not found.err then
   return {'OK', id}
 end
 if not string.find(found.err, 'NOGROUP', 1, true) then return found end
-if ARGV[5] == '0' then return {'FULL'} end
-local mirrored = 0
-for _, g in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
-  for k = 1, #g, 2 do
-    if g[k] == 'name' and string.sub(g[k + 1], 1, #ARGV[4]) == ARGV[4] then mirrored = mirrored + 1 end
+local most = tonumber(ARGV[5])
+if most == 0 then return {'FULL'} end
+if info('groups') >= most then -- not all of them need be mirrored
+  local mirrored = 0
+  for _, g in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
+    for k = 1, #g, 2 do
+      if g[k] == 'name' and string.sub(g[k + 1], 1, #ARGV[4]) == ARGV[4] then mirrored = mirrored + 1 end
+    end
   end
+  if mirrored >= most then return {'FULL'} end
 end
-if mirrored >= tonumber(ARGV[5]) then return {'FULL'} end
 redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[2], id)
 return {'OK', id}

@@ -37,8 +37,8 @@ func newDemo(e *env) *cobra.Command {
 		Use:   "demo",
 		Short: "Start a Redis and a broker and stream made-up shop events through them, with a live view",
 		Long: `Start a Redis and a broker, both on this machine's loopback address, and stream made-up shop events through the
-topic "events", where a group of two consumers reads them, with a live view. Not on a terminal, and with --verbose, it prints one line a second. Ctrl-C stops
-everything; the data stays and the next run goes on with it.`,
+topic "events", where a group of two consumers reads them, with a live view. Not on a terminal, and with
+--verbose, it prints one line a second. Ctrl-C stops everything; the data stays and the next run goes on with it.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), e) },
 	}
@@ -77,14 +77,19 @@ func (f *demoFlags) run(ctx context.Context, e *env) error {
 		return unlessStopped(ctx, demoAdvice(err))
 	}
 	defer broker.Stop()
-	select {
-	case <-broker.Ready():
-	case err := <-broker.Failed():
-		return err
-	case <-ctx.Done():
-		return f.outcome(ctx, 0)
+	patience := time.After(2 * time.Second)
+	for {
+		select {
+		case <-broker.Ready():
+			return f.stream(ctx, e, broker, o.Config)
+		case err := <-broker.Failed():
+			return err
+		case <-ctx.Done():
+			return f.outcome(ctx, 0)
+		case <-patience:
+			fmt.Fprintf(e.err, "waiting for Redis at %s\n", broker.RedisAddr())
+		}
 	}
-	return f.stream(ctx, e, broker, o.Config)
 }
 
 // options are the broker's, from the flags alone: a demo is the same everywhere.
@@ -160,7 +165,7 @@ func (f *demoFlags) stream(ctx context.Context, e *env, broker *app.Broker, c *c
 	if err != nil {
 		redisPort = broker.RedisAddr() // a socket's path
 	}
-	places := demo.Places{Kafka: broker.KafkaAddr(), HTTP: broker.HTTPAddr(), Redis: broker.RedisAddr(), RedisPort: redisPort, Namespace: c.Namespace}
+	places := demo.Places{Kafka: broker.KafkaAddr(), HTTP: broker.HTTPAddr(), Redis: broker.RedisAddr(), RedisPort: redisPort, Namespace: c.Namespace, Program: os.Args[0]}
 	var terminal *demo.Terminal
 	if screen, ok := e.out.(*os.File); ok && !f.verbose {
 		terminal = demo.OpenTerminal(screen, variable(e.vars, "TERM"))

@@ -92,6 +92,16 @@ func TestFramesFitTheScreen(t *testing.T) {
 	}
 }
 
+func TestNothingButTheEventIsCutAt80Columns(t *testing.T) {
+	const place = "127.0.0.1:65535"
+	s := Sample{GroupState: "Stable", Partitions: []Partition{{Start: 100_000_000, End: 200_000_000, Committed: 123_456_789, Reader: 2}}, LastEvent: "{}"}
+	for _, line := range lines(Places{Kafka: place, HTTP: place, Redis: place, RedisPort: "65535", Namespace: "korvet", Program: "bin/korvet"}, s) {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
 func TestPlainLinesHoldOneValueAWord(t *testing.T) {
 	s := Sample{Elapsed: 2 * time.Second, InRate: 49.6, OutRate: 50, In: 100, Out: 99, P50: 612 * time.Microsecond, P99: 3 * time.Millisecond, RedisMemory: 3 << 20, Partitions: []Partition{{End: 40, Committed: 39, Reader: 1}, {End: 30, Committed: 30, Reader: 1}, {End: 30, Start: 20, Reader: 2}}, Failed: 1}
 	const want = "2s in=50/s out=50/s total_in=100 total_out=99 ack_p50=0.61ms ack_p99=3.00ms redis_memory=3.0MB log_end=40,30,30 lag=1,0,10 read_by=1,1,2 failed=1"

@@ -12,7 +12,7 @@ type Places struct {
 	Kafka, HTTP, Redis string // host:port
 	RedisPort          string // of Redis, for redis-cli
 	Namespace          string
-	DataDir            string // empty: the Redis is somebody else's
+	Program            string // how korvet was called
 }
 
 // Sample is what the view shows of one moment.
@@ -44,27 +44,27 @@ func (p Partition) lag() int64 { return max(0, p.End-max(p.Committed, p.Start)) 
 // lines renders a sample for a terminal.
 func lines(p Places, s Sample) []string {
 	out := []string{
-		fmt.Sprintf("korvet demo   kafka %s   http %s   redis %s", p.Kafka, p.HTTP, p.Redis),
+		fmt.Sprintf("korvet demo  kafka %s  http %s  redis %s", p.Kafka, p.HTTP, p.Redis),
 		"",
 		fmt.Sprintf("  in     %10s records/s   %14s records   %s", grouped(int64(s.InRate+0.5)), grouped(s.In), sparkline(s.ratesHistory)),
 		fmt.Sprintf("  out    %10s records/s   %14s records", grouped(int64(s.OutRate+0.5)), grouped(s.Out)),
 		fmt.Sprintf("  acknowledged  p50 %-9s p99 %s", latency(s.P50), latency(s.P99)),
 		fmt.Sprintf("  redis memory  %s", memory(s.RedisMemory)),
 		"",
-		fmt.Sprintf("  group %s  %s", Group, strings.ToLower(s.GroupState)),
-		fmt.Sprintf("  %-9s %13s %13s %13s %9s   %s", "partition", "log start", "log end", "committed", "lag", "read by"),
+		fmt.Sprintf("  group %s  %s", Group, s.GroupState),
+		fmt.Sprintf("  %-9s %11s %11s %11s %10s  %s", "partition", "log start", "log end", "committed", "lag", "read by"),
 	}
 	for i, one := range s.Partitions {
 		reader := "-"
 		if one.Reader > 0 {
 			reader = instances + strconv.Itoa(one.Reader)
 		}
-		out = append(out, fmt.Sprintf("  %-9s %13s %13s %13s %9s   %s", Topic+"-"+strconv.Itoa(i),
+		out = append(out, fmt.Sprintf("  %-9s %11s %11s %11s %10s  %s", Topic+"-"+strconv.Itoa(i),
 			grouped(one.Start), grouped(one.End), grouped(one.Committed), grouped(one.lag()), reader))
 	}
 	out = append(out, "", "  "+s.LastEvent, "",
-		fmt.Sprintf("  kcat -b %s -t %s -C -o -3 -e", p.Kafka, Topic),
-		fmt.Sprintf("  korvet groups --bootstrap-server %s --describe --group %s", p.Kafka, Group),
+		fmt.Sprintf("  kcat -b %s -t %s -C -o -3 -c 9", p.Kafka, Topic), // not -e: where records keep coming there is no end
+		fmt.Sprintf("  %s groups --bootstrap-server %s --describe --all-groups", p.Program, p.Kafka),
 		fmt.Sprintf("  redis-cli -p %s XREVRANGE %s:storage:local:%s:0 + - COUNT 1", p.RedisPort, p.Namespace, Topic),
 		"", "  Ctrl-C stops everything")
 	if s.Failed > 0 || s.LastProblem != "" {

@@ -71,6 +71,15 @@ func (g *groupCluster) Coordinator(name string) (int32, bool) {
 
 func (g *groupCluster) Self() int32 { return g.store.Self().ID }
 
+func (g *groupCluster) Brokers() []int32 {
+	nodes := g.store.Nodes()
+	ids := make([]int32, len(nodes))
+	for i := range nodes {
+		ids[i] = nodes[i].ID
+	}
+	return ids
+}
+
 func (g *groupCluster) Image() group.Image { return g.images.Of(g.store.All()) }
 
 // groupObserver tells metrics what the coordinator does.

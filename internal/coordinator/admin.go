@@ -35,7 +35,7 @@ func (c *Coordinator) Describe(ctx context.Context, name string) (group.Descript
 
 // List shows the groups that this broker coordinates, in the order of their names: group.ErrLoading until all are known.
 func (c *Coordinator) List(context.Context) ([]group.Description, error) {
-	if !c.listed.Load() {
+	if !c.listed() {
 		return nil, group.ErrLoading
 	}
 	var list []group.Description

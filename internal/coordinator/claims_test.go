@@ -53,7 +53,7 @@ func TestGroupsOfWhichOnlyTheClaimIsLeftAreRemovedAtTheStart(t *testing.T) {
 	mustStore(t, s.Commit(t.Context(), "offsets", token, []Offset{someOffset(0, 1)}, nil))
 	w := newWorld(t, 1)
 	w.now().Store = s
-	w.now().loadAll(t.Context())
+	w.now().catchUp(t.Context())
 	w.now().wg.Wait()
 	if names, err := s.Names(t.Context()); err != nil || len(names) != 1 || names[0] != "offsets" {
 		t.Errorf("names %q, %v, want that of the group with offsets", names, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/group"
@@ -26,6 +25,8 @@ type Cluster interface {
 	Coordinator(name string) (id int32, ok bool)
 	// Self is this broker's id.
 	Self() int32
+	// Brokers are the ids of the live brokers, ascending. The list must not be changed.
+	Brokers() []int32
 	// Image is the view of the topics now.
 	Image() group.Image
 }
@@ -64,10 +65,10 @@ type Coordinator struct {
 	Dependencies
 	set Settings
 
-	work   context.Context // ends when nothing more is to be stored
-	stop   context.CancelFunc
-	wg     sync.WaitGroup
-	listed atomic.Bool // every group of the names that were stored has been looked at once
+	work context.Context // ends when nothing more is to be stored
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+	roll roll
 
 	mu     sync.RWMutex
 	closed bool
@@ -77,7 +78,7 @@ type Coordinator struct {
 
 // New returns a coordinator that has loaded nothing yet: Run does.
 func New(s Settings, d Dependencies) *Coordinator {
-	c := &Coordinator{Dependencies: d, set: s, cells: map[string]*cell{}, dirty: map[*cell]struct{}{}}
+	c := &Coordinator{Dependencies: d, set: s, cells: map[string]*cell{}, dirty: map[*cell]struct{}{}, roll: roll{missed: 1}}
 	c.work, c.stop = context.WithCancel(context.Background())
 	return c
 }

@@ -31,6 +31,7 @@ type testCluster struct {
 
 func (c *testCluster) Coordinator(string) (int32, bool) { return c.owner.Load(), true }
 func (c *testCluster) Self() int32                      { return c.self }
+func (c *testCluster) Brokers() []int32                 { return []int32{c.owner.Load()} }
 func (c *testCluster) Image() group.Image               { return c.images.Of(*c.topics.Load()) }
 
 type nothing struct{}

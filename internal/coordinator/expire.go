@@ -7,13 +7,15 @@ import (
 	"github.com/korvet-io/korvet/internal/group"
 )
 
-// firstRetry is the pause before the groups are listed again after that failed; it doubles up to a minute.
-const firstRetry = 100 * time.Millisecond
+// watchEvery is how often Run looks whether there are groups that have to be loaded.
+const watchEvery = 500 * time.Millisecond
 
 // Run loads the groups that this broker coordinates, then lets offsets expire and shows commits in native groups, until
-// ctx ends.
+// ctx ends. Groups that other brokers leave to this one, and those that were given up, are loaded as soon as that is seen.
 func (c *Coordinator) Run(ctx context.Context) {
-	c.loadAll(ctx)
+	c.catchUp(ctx)
+	watch := time.NewTicker(watchEvery)
+	defer watch.Stop()
 	check := time.NewTicker(c.set.CheckInterval)
 	defer check.Stop()
 	var mirror <-chan time.Time // never, unless commits are shown
@@ -26,62 +28,14 @@ func (c *Coordinator) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-watch.C:
+			c.catchUp(ctx)
 		case <-check.C:
-			c.loadNames(ctx) // another broker may have left its groups to this one
 			c.Expire()
 		case <-mirror:
 			c.mirror(ctx)
 		}
 	}
-}
-
-// loadAll loads every group once, however long Redis stays away.
-func (c *Coordinator) loadAll(ctx context.Context) {
-	for pause := firstRetry; !c.loadNames(ctx); pause = min(2*pause, time.Minute) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
-	}
-	c.listed.Store(true)
-}
-
-// loadNames looks at each group that may be this broker's.
-func (c *Coordinator) loadNames(ctx context.Context) (ok bool) {
-	names, err := c.Store.Names(ctx)
-	if err != nil {
-		c.Log.Warn("cannot list the groups", "error", err)
-		return false
-	}
-	slots := make(chan struct{}, max(c.set.LoadParallel, 1))
-	failed := make(chan error, len(names))
-	for _, name := range names {
-		if c.mine(name) != nil {
-			continue
-		}
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			return false
-		}
-		c.with(name, func(l *cell, err error) {
-			if err != nil {
-				failed <- err
-			} else if l.blank() { // a name, and maybe a claim, of which nothing came
-				l.remove(func(error) {})
-			}
-			<-slots
-		})
-	}
-	for range cap(slots) { // the last of them are through
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return len(failed) == 0
 }
 
 // Expire removes the offsets whose retention is over, those of topics that are gone, and groups of which nothing is left.

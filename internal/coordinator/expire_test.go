@@ -74,7 +74,7 @@ func TestRetentionOfAnEmptyGroupRunsOnOverARestart(t *testing.T) {
 	w.clock.forward(59 * time.Minute)
 	w.all[0].Close(context.Background())
 	w.all[0] = w.start(0)
-	w.all[0].loadAll(context.Background())
+	w.all[0].catchUp(context.Background())
 	w.clock.forward(2 * time.Minute)
 	expire(w)
 	if got, _ := committed(w.now(), "g", 0); got != -1 {
@@ -118,7 +118,7 @@ func TestGroupsAreListedOnceAllAreLoaded(t *testing.T) {
 	if _, err := w.now().List(context.Background()); !errors.Is(err, group.ErrLoading) {
 		t.Errorf("before: %v", err)
 	}
-	w.now().loadAll(context.Background())
+	w.now().catchUp(context.Background())
 	list, err := w.now().List(context.Background())
 	if err != nil || len(list) != 3 || list[0].ID != "a" || list[2].ID != "c" {
 		t.Errorf("%+v, %v", list, err)

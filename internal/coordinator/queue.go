@@ -226,6 +226,7 @@ func (l *cell) stored(batch []*op, err error) {
 		o.done(l, err)
 	}
 	if !keep {
+		l.c.roll.miss()
 		l.abandon(err)
 	}
 }

@@ -29,7 +29,7 @@ func TestTheReadmesFirstTopic(t *testing.T) {
 			want = block[1]
 		}
 	}
-	_, commands, found := strings.Cut(commands, "bin/korvet server &\n")
+	_, commands, found := strings.Cut(commands, "bin/korvet server --korvet.redis.uri=redis://localhost:6379 &\n")
 	if !found || want == "" {
 		t.Fatal("README.md has no first topic with its outcome")
 	}

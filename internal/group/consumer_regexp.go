@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"regexp"
+	"regexp/syntax"
 )
 
 // topicRegexp is a regular expression that members are subscribed to. Its topics are those whose whole name it matches
@@ -15,8 +16,35 @@ type topicRegexp struct {
 	topics  []string
 }
 
-// maxRegexp bounds what a client can make a broker compile, in bytes.
+// maxRegexp bounds what a client can make a broker compile: the text in bytes and, as a short one can stand for much, the
+// steps that it compiles to: (a{1000}){1000}. Memory, and the time for each character of a name, grow with both.
 const maxRegexp = 16 << 10
+
+// maxClasses bounds the runes in all character classes of a regular expression. One of a script has some hundreds.
+const maxClasses = 8 * maxRegexp
+
+// weigh counts about the steps that a regular expression compiles to, and the runes in its classes. Once there are too
+// many it need not count the others.
+func weigh(re *syntax.Regexp) (steps, classes int) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune), 0
+	case syntax.OpCharClass:
+		return 1, len(re.Rune)
+	}
+	steps = 1
+	for _, sub := range re.Sub {
+		s, c := weigh(sub)
+		steps, classes = steps+s, classes+c
+		if steps > maxRegexp || classes > maxClasses {
+			return steps, classes
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		steps *= max(re.Min, re.Max, 1)
+	}
+	return steps, classes
+}
 
 // knowRegexp makes a regular expression known to the group.
 func (c *consumerGroup) knowRegexp(text string) error {
@@ -36,7 +64,11 @@ func compileTopics(text string) (*topicRegexp, error) {
 		return nil, ErrInvalidRegexp
 	}
 	// By itself first: parentheses around a text that is none may make it one.
-	if _, err := regexp.Compile(text); err != nil {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, ErrInvalidRegexp
+	}
+	if steps, classes := weigh(tree); steps > maxRegexp || classes > maxClasses {
 		return nil, ErrInvalidRegexp
 	}
 	re, err := regexp.Compile(`\A(?:` + text + `)\z`)

@@ -1,6 +1,8 @@
 package group
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -98,4 +100,22 @@ func TestUnknownTopicsAreNothing(t *testing.T) {
 	r.wantBeat(r.mustBeat(plain("a", 2)), 3)
 	r.wantBeat(r.mustBeat(plain("b", 3)), 3)
 	r.want(Stable)
+}
+
+// A text of a few bytes can stand for a program of many megabytes that takes seconds for one name.
+func TestRegularExpressionsThatStandForMuchAreInvalid(t *testing.T) {
+	for text, want := range map[string]error{
+		strings.Repeat("(?:x{1000})", 1400):              ErrInvalidRegexp,
+		"(?:" + strings.Repeat("[a-z]?", 100) + "){200}": ErrInvalidRegexp,
+		strings.Repeat("(?:[a-z]?){1000}", 9):            ErrInvalidRegexp,
+		strings.Repeat(`\pL`, 5000):                      ErrInvalidRegexp,
+		"(?:(?:a{10}){10}){10}":                          nil,
+		strings.Repeat("orders-eu|", 1600) + "x":         nil,
+		strings.Repeat(`\pL`, 50):                        nil,
+		`(?i)[\pL\d_.-]{1,249}`:                          nil,
+	} {
+		if _, err := compileTopics(text); !errors.Is(err, want) {
+			t.Errorf("%.40s: %v, want %v", text, err, want)
+		}
+	}
 }

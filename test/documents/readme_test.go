@@ -29,7 +29,7 @@ func TestTheReadmesFirstTopic(t *testing.T) {
 			want = block[1]
 		}
 	}
-	_, commands, found := strings.Cut(commands, "bin/korvet server --korvet.redis.uri=redis://localhost:6379 &\n")
+	_, commands, found := strings.Cut(commands, "localhost:8080/readyz\n")
 	if !found || want == "" {
 		t.Fatal("README.md has no first topic with its outcome")
 	}

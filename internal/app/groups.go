@@ -37,6 +37,7 @@ func (b *Broker) coordinatorSettings() coordinator.Settings {
 		},
 		Retention:     time.Duration(c.OffsetsRetentionMinutes) * time.Minute,
 		CheckInterval: c.OffsetsCheckInterval,
+		CommitTimeout: c.OffsetsCommitTimeout,
 		MirrorEvery:   c.NativeInterval,
 		LoadParallel:  loadParallel,
 	}

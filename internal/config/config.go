@@ -84,6 +84,7 @@ type Groups struct {
 
 	OffsetsRetentionMinutes int
 	OffsetsCheckInterval    time.Duration
+	OffsetsCommitTimeout    time.Duration
 	OffsetMetadataMaxBytes  int
 	MaxMemberMetadataBytes  Bytes
 	NativeInterval          time.Duration // 0: commits are not shown

@@ -32,6 +32,8 @@ func groupSettings() []setting {
 			doc: "In minutes: committed offsets are removed so long after their group became empty, or after the commit where no member is subscribed to the topic."},
 		{name: "korvet.broker.offsets-retention-check-interval-ms", kafka: "offsets.retention.check.interval.ms", def: "10m", field: func(c *Config) any { return &c.Groups.OffsetsCheckInterval }, check: between(1, math.MaxInt32),
 			doc: "How often that is looked at."},
+		{name: "korvet.broker.offsets-commit-timeout-ms", kafka: "offsets.commit.timeout.ms", def: "5s", field: func(c *Config) any { return &c.Groups.OffsetsCommitTimeout }, check: between(1, math.MaxInt32),
+			doc: "A commit that Redis has not taken in so long is answered COORDINATOR_NOT_AVAILABLE, so that heartbeats behind it get through; it may still be stored."},
 		{name: "korvet.broker.offset-metadata-max-bytes", kafka: "offset.metadata.max.bytes", def: "4096", field: func(c *Config) any { return &c.Groups.OffsetMetadataMaxBytes }, check: between(0, math.MaxInt16),
 			doc: "Text that may go with a committed offset; a longer one is OFFSET_METADATA_TOO_LARGE."},
 		{name: "korvet.broker.max-member-metadata-bytes", def: "1MB", field: func(c *Config) any { return &c.Groups.MaxMemberMetadataBytes }, check: between(1024, 1<<30),

@@ -38,8 +38,11 @@ type cell struct {
 	claimed bool // token is the newest claim's
 	token   Token
 	queue   []*op
-	writing bool // a goroutine is storing the queue
-	saves   int  // saves that are not stored yet: answers wait for them
+	writing bool      // a goroutine is storing the queue
+	began   time.Time // when it began with what it is storing
+	saves   int       // saves that are not stored yet: answers wait for them
+	held    bool      // time was to pass meanwhile
+	overdue int       // commits that were answered before their outcome was known
 
 	timer *time.Timer
 	armed time.Time // when timer fires; zero: not at all
@@ -241,7 +244,17 @@ func (l *cell) settle() {
 		l.c.remove(l)
 		return
 	}
-	l.arm(l.group.Deadline())
+	if !l.held {
+		l.arm(l.group.Deadline())
+	}
+}
+
+// goOn lets time pass again once all saves are stored.
+func (l *cell) goOn() {
+	if l.held && l.saves == 0 {
+		l.held = false
+		l.group.Renew(l.c.Now())
+	}
 }
 
 // count counts rebalances by the states that a group goes through.
@@ -284,12 +297,19 @@ func (l *cell) disarm() {
 	l.armed = time.Time{}
 }
 
-// tick lets time pass for the machine.
+// slowSave is how long a save takes at least when it keeps members from saying that they live: all sessions are longer.
+const slowSave = time.Second
+
+// tick lets time pass for the machine. It stands still while members are not answered because the store takes its time.
 func (l *cell) tick() {
 	l.mu.Lock()
 	l.armed = time.Time{}
-	if l.state == loaded {
-		now := l.c.Now()
+	now := l.c.Now()
+	switch {
+	case l.state != loaded:
+	case l.saves > 0 && now.Sub(l.began) >= slowSave:
+		l.held = true
+	default:
 		if at := l.group.Deadline(); !at.IsZero() && !at.After(now) {
 			var out group.Effects
 			l.group.Tick(now, l.c.Cluster.Image(), &out)

@@ -14,6 +14,7 @@ type Settings struct {
 	Group         group.Settings
 	Retention     time.Duration // offsets.retention.minutes: of offsets that no member uses any more
 	CheckInterval time.Duration // offsets.retention.check.interval.ms
+	CommitTimeout time.Duration // offsets.commit.timeout.ms: how long a commit waits for the store; 0: as long as it takes
 	MirrorEvery   time.Duration // how often commits are shown in native stream groups; 0: never
 	LoadParallel  int           // groups that are loaded at once when the broker starts
 }

@@ -2,16 +2,23 @@ package coordinator
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/group"
 )
 
-// Commit stores all offsets or none. done is called once: with nil when Redis has them.
+// Commit stores all offsets or none. done is called once: with nil when Redis has them, and within CommitTimeout in any
+// case, as answers to the member's heartbeats may be behind this one. After that the group takes no further commits until
+// the outcome is known: they would only pile up.
 func (c *Coordinator) Commit(name string, req CommitRequest, done func(error)) {
 	c.with(name, func(l *cell, err error) {
 		if err == nil {
 			err = l.group.CheckCommit(c.Now(), req.Member, req.MemberEpochs)
+		}
+		if err == nil && l.overdue > 0 {
+			err = group.ErrCoordinatorUnavailable
 		}
 		if err != nil || len(req.Offsets) == 0 {
 			tell(l, err, done)
@@ -21,13 +28,48 @@ func (c *Coordinator) Commit(name string, req CommitRequest, done func(error)) {
 		for i := range req.Offsets {
 			req.Offsets[i].CommitMs = now
 		}
-		l.push(&op{set: req.Offsets, done: func(l *cell, err error) { tell(l, err, done) }})
+		l.push(&op{set: req.Offsets, done: l.inTime(done)})
 	})
 }
 
+// errLate is what is told of a commit that the store takes too long for. It may still be stored.
+var errLate = fmt.Errorf("%w: not stored within offsets.commit.timeout.ms", group.ErrCoordinatorUnavailable)
+
+// inTime makes a commit's done of one that is called within CommitTimeout.
+func (l *cell) inTime(done func(error)) func(*cell, error) {
+	if l.c.set.CommitTimeout == 0 {
+		return func(l *cell, err error) { tell(l, err, done) }
+	}
+	stored, late := false, false
+	timer := time.AfterFunc(l.c.set.CommitTimeout, func() {
+		l.mu.Lock()
+		defer l.unlock()
+		if !stored {
+			late = true
+			l.overdue++
+			l.after(func() { done(errLate) })
+		}
+	})
+	return func(l *cell, err error) {
+		timer.Stop()
+		stored = true
+		if late {
+			l.overdue--
+			return
+		}
+		tell(l, err, done)
+	}
+}
+
 // Committed returns the offsets of some partitions, or of all, as last stored. Partitions without one are left out. Redis is
-// asked whether the group is still this broker's: what another one stored meanwhile must not be missed.
+// asked whether the group is still this broker's: what another one stored meanwhile must not be missed. That may take no
+// longer than a commit.
 func (c *Coordinator) Committed(ctx context.Context, name string, req CommittedRequest) ([]Offset, error) {
+	if c.set.CommitTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.set.CommitTimeout)
+		defer cancel()
+	}
 	return await(ctx, func(done func([]Offset, error)) {
 		c.with(name, func(l *cell, err error) {
 			if err == nil {

@@ -48,6 +48,7 @@ func (l *cell) write() {
 			l.mu.Unlock()
 			return
 		}
+		l.began = l.c.Now()
 		claimed, token := l.claimed, l.token
 		l.mu.Unlock()
 		err := l.store(claimed, token, batch)
@@ -228,7 +229,9 @@ func (l *cell) stored(batch []*op, err error) {
 	if !keep {
 		l.c.roll.miss()
 		l.abandon(err)
+		return
 	}
+	l.goOn()
 }
 
 // asBefore tells whether the group is for certain as it was before a batch that failed, and this broker's. Else it is given

@@ -2,7 +2,9 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/group"
 )
@@ -133,6 +135,102 @@ func TestHeartbeatsDoNotWaitForTheirOwnGroupsCommits(t *testing.T) {
 	if err := <-outcome; err != nil {
 		t.Errorf("commit: %v", err)
 	}
+}
+
+// Answers on one connection are in order: a commit that waits for Redis keeps back those to the heartbeats after it.
+func TestACommitThatTheStoreTakesTooLongForIsAnsweredAndNoOthersPileUp(t *testing.T) {
+	w := newWorld(t, 1)
+	c := w.now()
+	m := stableMember(t, c, "g")
+	c.set.CommitTimeout = time.Millisecond
+	slow := &slowStore{Store: w.store, name: "g", call: "commit", waiting: make(chan struct{}, 1), letGo: make(chan struct{})}
+	c.Store = slow
+	if err := commit(c, "g", m, offset(0, 1)); !errors.Is(err, group.ErrCoordinatorUnavailable) {
+		t.Errorf("commit: %v", err)
+	}
+	if err := commit(c, "g", m, offset(0, 2)); !errors.Is(err, group.ErrCoordinatorUnavailable) {
+		t.Errorf("the next one: %v", err)
+	}
+	if _, err := committed(c, "g", 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("committed: %v", err)
+	}
+	if err := beat(c, "g", m); err != nil {
+		t.Errorf("heartbeat: %v", err)
+	}
+	<-slow.waiting
+	close(slow.letGo)
+	c.wg.Wait()
+	c.set.CommitTimeout = 0
+	if got, err := committed(c, "g", 0); got != 1 || err != nil {
+		t.Errorf("committed %d, %v, want what was stored late, and no more", got, err)
+	}
+	if err := commit(c, "g", m, offset(0, 3)); err != nil {
+		t.Errorf("commit once the store answers: %v", err)
+	}
+}
+
+// Members whose answers wait for the store cannot say that they live.
+func TestNobodyIsPutOutWhileAnswersWaitForTheStore(t *testing.T) {
+	for what, join := range map[string]func(t *testing.T, c *Coordinator, wait func()) (alive func() error){
+		"classic": func(t *testing.T, c *Coordinator, wait func()) func() error {
+			joined := <-join(c, "g", "")
+			m := group.MemberRef{MemberID: joined.MemberID, Generation: joined.Generation}
+			answer := syncGroup(c, "g", m, map[string][]byte{m.MemberID: {1}})
+			wait()
+			if r := <-answer; r.Err != nil {
+				t.Errorf("sync: %v", r.Err)
+			}
+			return func() error { return beat(c, "g", m) }
+		},
+		"consumer": func(t *testing.T, c *Coordinator, wait func()) func() error {
+			answer := make(chan error, 1)
+			go func() { answer <- consumerJoin(c, "g") }()
+			wait()
+			if err := <-answer; err != nil {
+				t.Errorf("join: %v", err)
+			}
+			return func() error { return consumerBeat(c, "g", 2) }
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t, 1)
+			c := w.now()
+			slow := &slowStore{Store: w.store, name: "g", call: "save", waiting: make(chan struct{}, 1), letGo: make(chan struct{})}
+			c.Store = slow
+			tick := func() {
+				for _, l := range c.all() {
+					l.tick() // as its timer does
+				}
+			}
+			alive := join(t, c, func() {
+				<-slow.waiting
+				w.clock.forward(50 * time.Second)
+				tick()
+				close(slow.letGo)
+			})
+			c.wg.Wait()
+			slow.call = ""
+			tick()
+			if err := alive(); err != nil {
+				t.Errorf("heartbeat: %v", err)
+			}
+			w.clock.forward(50 * time.Second)
+			tick()
+			c.wg.Wait()
+			if err := alive(); !errors.Is(err, group.ErrUnknownMember) {
+				t.Errorf("heartbeat of one that was silent: %v", err)
+			}
+		})
+	}
+}
+
+func consumerBeat(c *Coordinator, name string, epoch int32) error {
+	_, err := await(context.Background(), func(done func(struct{}, error)) {
+		c.ConsumerHeartbeat(name, group.HeartbeatRequest{MemberID: "m", Epoch: epoch, Rebalance: -1}, func(r group.HeartbeatResponse) {
+			done(struct{}{}, r.Err)
+		})
+	})
+	return err
 }
 
 // consumerJoin is the first heartbeat of a member of the consumer protocol.

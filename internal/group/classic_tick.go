@@ -34,6 +34,13 @@ func (c *classicGroup) expireSessions(now time.Time, out *Effects) {
 	}
 }
 
+// renew has the sessions of all members begin anew.
+func (c *classicGroup) renew(now time.Time) {
+	for _, m := range c.list {
+		c.alive(m, now)
+	}
+}
+
 // endOfSync removes the members that joined the generation and did not ask for their assignment: they hold partitions, or
 // would, that nobody reads.
 func (c *classicGroup) endOfSync(now time.Time, out *Effects) {

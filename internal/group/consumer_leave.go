@@ -68,6 +68,22 @@ func (c *consumerGroup) setTimer(timer *time.Time, t time.Time) {
 
 func (c *consumerGroup) deadline() time.Time { return c.due }
 
+// renew gives all members all the time again that they have for whatever they are to do.
+func (c *consumerGroup) renew(now time.Time) {
+	for _, m := range c.members {
+		session := c.g.set.ConsumerSession
+		if m.classic != nil {
+			session = m.classic.session
+		}
+		c.setTimer(&m.sessionEnd, now.Add(session))
+		for _, timer := range []*time.Time{&m.rebalanceEnd, &m.joinEnd, &m.syncEnd} {
+			if !timer.IsZero() {
+				c.setTimer(timer, now.Add(m.rebalance))
+			}
+		}
+	}
+}
+
 // tick puts out the members whose time is over, and looks at the topics. A group that could not become a classic one when
 // its last member of the consumer protocol went does so now, if it may.
 func (c *consumerGroup) tick(now time.Time, img Image, out *Effects) {

@@ -21,6 +21,7 @@ type machine interface {
 	consumerHeartbeat(now time.Time, img Image, req HeartbeatRequest, to Ticket, out *Effects)
 	tick(now time.Time, img Image, out *Effects)
 	deadline() time.Time
+	renew(now time.Time)
 	checkCommit(now time.Time, m MemberRef, memberEpochs bool) error
 	checkFetch(m MemberRef) error
 	describe() Description
@@ -79,6 +80,9 @@ func (g *Group) Tick(now time.Time, img Image, out *Effects) { g.m.tick(now, img
 
 // Deadline is when Tick has something to do; zero: never, unless something else happens first.
 func (g *Group) Deadline() time.Time { return g.m.deadline() }
+
+// Renew has the sessions of all members begin anew, as after Restore: their requests could not be answered until now.
+func (g *Group) Renew(now time.Time) { g.m.renew(now) }
 
 // CheckCommit tells whether m may commit offsets now, and counts as a sign of life of it. memberEpochs tells that the
 // request can carry member epochs.

@@ -3,6 +3,7 @@ package group
 import (
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // join takes a JoinGroup. A group that has, or keeps, no members of the consumer protocol becomes a classic one if it may.
@@ -62,6 +63,8 @@ func (c *consumerGroup) checkJoin(req *JoinRequest) error {
 	switch {
 	case c.img == nil:
 		return ErrLoading
+	case !utf8.ValidString(req.InstanceID):
+		return ErrInvalidRequest
 	case req.Session < c.g.set.MinSession || req.Session > c.g.set.MaxSession:
 		return ErrInvalidSession
 	case !known && len(c.members) >= c.g.set.ConsumerMaxSize:

@@ -3,6 +3,7 @@ package group
 import (
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // consumerHeartbeat takes a ConsumerGroupHeartbeat. It is answered at once.
@@ -25,7 +26,8 @@ func answerHeartbeat(out *Effects, to Ticket, resp HeartbeatResponse) {
 	out.Heartbeats = append(out.Heartbeats, HeartbeatAnswer{to, resp})
 }
 
-// checkHeartbeat tells whether a heartbeat is one, whatever the group.
+// checkHeartbeat tells whether a heartbeat is one, whatever the group. What is stored as text must be text: a restored
+// group would know a static member by another instance id than it says.
 func (g *Group) checkHeartbeat(req *HeartbeatRequest) error {
 	mayMint := req.MintMemberID && req.Epoch == joinEpoch
 	switch {
@@ -35,7 +37,7 @@ func (g *Group) checkHeartbeat(req *HeartbeatRequest) error {
 		req.Epoch < staticLeaveEpoch,
 		req.Epoch == staticLeaveEpoch && req.InstanceID == "":
 		return ErrInvalidRequest
-	case req.Epoch == joinEpoch && !fullJoin(req):
+	case req.Epoch == joinEpoch && !fullJoin(req), !utf8.ValidString(req.InstanceID), req.Rack != nil && !utf8.ValidString(*req.Rack):
 		return ErrInvalidRequest
 	case req.Assignor != nil && !slices.Contains(g.set.Assignors, *req.Assignor):
 		return ErrUnsupportedAssignor

@@ -51,20 +51,24 @@ func TestHeartbeatThatIsNone(t *testing.T) {
 	noOwned.Owned = nil
 	owns.Owned = &some
 	rack.Rack = &empty
+	noText, bytes := joining("a"), "r\xff"
+	noText.Rack = &bytes
 	for name, c := range map[string]struct {
 		req  HeartbeatRequest
 		want error
 	}{
-		"epoch -3":                   {plain("a", -3), ErrInvalidRequest},
-		"-2 of one not static":       {plain("a", -2), ErrInvalidRequest},
-		"first without timeout":      {noTimeout, ErrInvalidRequest},
-		"first without subscription": {noTopics, ErrInvalidRequest},
-		"first without partitions":   {noOwned, ErrInvalidRequest},
-		"first with partitions":      {owns, ErrInvalidRequest},
-		"empty rack":                 {rack, ErrInvalidRequest},
-		"unknown assignor":           {joining("a").preferring("sticky"), ErrUnsupportedAssignor},
-		"regular expression":         {joining("a").matching("t["), ErrInvalidRegexp},
-		"two halves of one":          {joining("a").matching("t)(t"), ErrInvalidRegexp},
+		"epoch -3":                    {plain("a", -3), ErrInvalidRequest},
+		"-2 of one not static":        {plain("a", -2), ErrInvalidRequest},
+		"first without timeout":       {noTimeout, ErrInvalidRequest},
+		"first without subscription":  {noTopics, ErrInvalidRequest},
+		"first without partitions":    {noOwned, ErrInvalidRequest},
+		"first with partitions":       {owns, ErrInvalidRequest},
+		"empty rack":                  {rack, ErrInvalidRequest},
+		"instance id that is no text": {joining("a").static("i\xff"), ErrInvalidRequest},
+		"rack that is no text":        {noText, ErrInvalidRequest},
+		"unknown assignor":            {joining("a").preferring("sticky"), ErrUnsupportedAssignor},
+		"regular expression":          {joining("a").matching("t["), ErrInvalidRegexp},
+		"two halves of one":           {joining("a").matching("t)(t"), ErrInvalidRegexp},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newConsumerRig(t)

@@ -222,6 +222,8 @@ func TestJoinGroupIntoAConsumerGroupThatIsRefused(t *testing.T) {
 	malformed.Protocols = []Protocol{{Name: "range", Metadata: []byte{0}}}
 	ghost := coop("x")
 	ghost.InstanceID = "i"
+	noText := coop("")
+	noText.InstanceID = "i\xff"
 	for name, c := range map[string]struct {
 		req  JoinRequest
 		want error
@@ -229,7 +231,7 @@ func TestJoinGroupIntoAConsumerGroupThatIsRefused(t *testing.T) {
 		"session too short": {short, ErrInvalidSession}, "too long": {long, ErrInvalidSession},
 		"other type": {other, ErrInconsistentProtocol}, "no protocols": {none, ErrInconsistentProtocol},
 		"no protocol in common": {alien, ErrInconsistentProtocol}, "no subscription": {malformed, ErrInconsistentProtocol},
-		"unknown static member": {ghost, ErrUnknownMember},
+		"unknown static member": {ghost, ErrUnknownMember}, "instance id that is no text": {noText, ErrInvalidRequest},
 	} {
 		resp := r.joined(r.join(c.req))
 		wantErr(t, name, resp.Err, c.want)

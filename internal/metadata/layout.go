@@ -15,7 +15,7 @@ const layoutFormat = 1
 // Claim makes a namespace of a Redis this cluster's, unless it is already, and returns the id of the cluster that has it.
 // It writes only into a namespace without any key. The error names the key that is in the way, and the cure.
 func Claim(ctx context.Context, client rueidis.Client, namespace, clusterID, createdBy string) (string, error) {
-	key := namespace + ":meta"
+	key := metaKey(namespace)
 	kind, err := keyType(ctx, client, key)
 	if err == nil && kind == "none" {
 		var found string
@@ -57,6 +57,9 @@ func ClaimMessages(ctx context.Context, client rueidis.Client, namespace, cluste
 	}
 	return nil
 }
+
+// metaKey is the layout's marker.
+func metaKey(namespace string) string { return namespace + ":meta" }
 
 func keyType(ctx context.Context, client rueidis.Client, key string) (string, error) {
 	kind, err := client.Do(ctx, client.B().Type().Key(key).Build()).ToString()

@@ -62,6 +62,9 @@ func (s *Store) Run(ctx context.Context) error {
 func (s *Store) Heartbeat(ctx context.Context) error {
 	err := s.beat(ctx)
 	if err == nil {
+		err = s.mark(ctx)
+	}
+	if err == nil {
 		err = s.refreshConfigs(ctx)
 	}
 	if err == nil {
@@ -69,6 +72,16 @@ func (s *Store) Heartbeat(ctx context.Context) error {
 	}
 	s.healthy.Store(err == nil)
 	return err
+}
+
+// mark sees that the namespace is marked as this cluster's. Redis may have lost everything under running brokers: what they
+// store from then on, in a namespace without a marker, would keep them from being started again.
+func (s *Store) mark(ctx context.Context) error {
+	_, err := s.run(ctx, s.scripts.layout, metaKey(s.opt.Namespace), strconv.Itoa(layoutFormat), s.clusterID, s.opt.CreatedBy)
+	if err != nil {
+		return fmt.Errorf("mark namespace: %w", err)
+	}
+	return nil
 }
 
 func (s *Store) beat(ctx context.Context) error {

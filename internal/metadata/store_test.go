@@ -198,6 +198,18 @@ func TestSurvivesRestartWithSameIDs(t *testing.T) {
 	}
 }
 
+func TestABrokerStartsAgainOnARedisThatLostEverythingWhileItRan(t *testing.T) {
+	redis := redistest.Start(t)
+	s := open(t, redis, options(t, 1))
+	redis.Do("FLUSHALL")
+	if err := s.Heartbeat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again := open(t, redis, options(t, 1)); again.ID() != s.ID() {
+		t.Errorf("cluster %s, before it was %s", again.ID(), s.ID())
+	}
+}
+
 func TestReadsGoOnFromMemoryWhileRedisIsDown(t *testing.T) {
 	redis := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 	s := open(t, redis, options(t, 1))

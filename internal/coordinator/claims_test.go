@@ -126,3 +126,27 @@ func TestRequestsBehindADeletionGetToTheNextLife(t *testing.T) {
 		t.Errorf("committed after the deletion: %d, %v", got, err)
 	}
 }
+
+func TestMembersThatCannotBeReadCostTheGroupNoOffsets(t *testing.T) {
+	w := newWorld(t, 1)
+	m := stableMember(t, w.now(), "g")
+	must(t, commit(w.now(), "g", m, offset(0, 5)))
+	w.store.mu.Lock()
+	w.store.groups["g"].members["broken"] = []byte("{")
+	w.store.mu.Unlock()
+	w.all[0] = w.start(0)
+	if got, err := committed(w.now(), "g", 0); got != 5 || err != nil {
+		t.Errorf("committed %d, %v", got, err)
+	}
+	if err := beat(w.now(), "g", m); !errors.Is(err, group.ErrUnknownMember) {
+		t.Errorf("heartbeat: %v, want the member to join again", err)
+	}
+	next := stableMember(t, w.now(), "g")
+	if next.Generation <= m.Generation {
+		t.Errorf("generation %d after %d", next.Generation, m.Generation)
+	}
+	w.all[0] = w.start(0)
+	if err := beat(w.now(), "g", next); err != nil {
+		t.Errorf("heartbeat after another restart: %v", err)
+	}
+}

@@ -86,3 +86,48 @@ func step(t *testing.T, s *Store, random *rand.Rand, ids *sync.Map) error {
 	}
 	return err
 }
+
+// The worker that finds a deletion listed, and takes the topic off itself, does the deleter's work: the deleter is told of
+// its success.
+func TestADeletionThatTheWorkerCompletesSucceeds(t *testing.T) {
+	redis := redistest.Start(t)
+	s, worker := open(t, redis, options(t, 0)), open(t, redis, options(t, 1))
+	done := make(chan struct{})
+	var working sync.WaitGroup
+	working.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			listed, err := worker.Deletions(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, topic := range listed {
+				if _, err := worker.CommitDeletion(t.Context(), topic); err != nil {
+					t.Error(err)
+				}
+				if err := worker.DeletionDone(t.Context(), topic); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for i := range 300 {
+		topic, err := s.Create(t.Context(), fmt.Sprint("t", i), 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Delete(t.Context(), topic); err != nil {
+			t.Errorf("deletion %d: %v", i, err)
+		}
+		if err := s.Delete(t.Context(), topic); !errors.Is(err, ErrUnknownTopic) {
+			t.Errorf("deletion %d again: %v", i, err)
+		}
+	}
+	close(done)
+	working.Wait()
+}

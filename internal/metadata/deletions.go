@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/redis/rueidis"
 )
 
 // Delete commits the end of this life of a topic; the worker removes its records. ErrUnknownTopic, ErrSuperseded,
@@ -13,11 +15,7 @@ func (s *Store) Delete(ctx context.Context, t *Topic) error {
 	if err := s.ready(); err != nil {
 		return fmt.Errorf("delete topic %s: %w", t.Name, err)
 	}
-	_, removed, err := s.commitDeletion(ctx, t)
-	if err == nil && !removed {
-		err = ErrUnknownTopic
-	}
-	if err != nil {
+	if err := s.delete(ctx, t); err != nil {
 		return fmt.Errorf("delete topic %s: %w", t.Name, err)
 	}
 	select {
@@ -26,6 +24,51 @@ func (s *Store) Delete(ctx context.Context, t *Topic) error {
 	}
 	return nil
 }
+
+// delete lists a topic that is there and takes it off the topics. The worker may do the latter as soon as it is listed.
+func (s *Store) delete(ctx context.Context, t *Topic) error {
+	there, err := s.exists(ctx, t)
+	if err != nil {
+		return err
+	}
+	if !there {
+		s.forget(t)
+		return ErrUnknownTopic
+	}
+	_, outcome, err := s.commitDeletion(ctx, t)
+	if err == nil && outcome == deletedByOthers {
+		err = ErrUnknownTopic
+	}
+	return err
+}
+
+// exists asks Redis whether this life of a topic is among the topics.
+func (s *Store) exists(ctx context.Context, t *Topic) (bool, error) {
+	r, err := s.do(ctx, s.redis.B().Hget().Key(s.topicsKey()).Field(t.Name).Build())
+	if err != nil {
+		return false, err
+	}
+	encoded, err := r.ToString()
+	if rueidis.IsRedisNil(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	have, err := s.decode(t.Name, encoded)
+	if err != nil {
+		return false, err
+	}
+	return have.ID == t.ID, nil
+}
+
+// deletion tells whose a topic's deletion is.
+type deletion int
+
+const (
+	deletedByOthers deletion = iota
+	deletedHere              // this call took it off the topics, or listed it for whoever did
+)
 
 // CommitDeletion makes sure that a listed life of a topic is off the topics, and returns it with all the partitions that
 // it ever had. ErrUnavailable.
@@ -39,47 +82,52 @@ func (s *Store) CommitDeletion(ctx context.Context, t *Topic) (*Topic, error) {
 
 // commitDeletion writes a topic to the list of deletions and then takes it off the topics: two keys of two slots, so
 // whoever finds it on the list repeats both. Once it is off the topics its entry on the list does not change any more.
-// removed tells that it was this call that took it off.
-func (s *Store) commitDeletion(ctx context.Context, t *Topic) (final *Topic, removed bool, err error) {
+func (s *Store) commitDeletion(ctx context.Context, t *Topic) (final *Topic, by deletion, err error) {
 	for {
-		if t, err = s.list(ctx, t); err != nil {
-			return nil, false, err
+		var first bool
+		if t, first, err = s.list(ctx, t); err != nil {
+			return nil, by, err
+		}
+		if first {
+			by = deletedHere
 		}
 		revision, err := s.newRevision()
 		if err != nil {
-			return nil, false, err
+			return nil, by, err
 		}
 		answer, err := s.run(ctx, s.scripts.topicRemove, s.topicsKey(), t.Name, t.ID.String(), strconv.FormatInt(t.Version, 10), revision)
 		if err != nil {
-			return nil, false, err
+			return nil, by, err
 		}
 		switch text(answer, 0) {
 		case "OK":
 			s.removed(t, text(answer, 1), revision)
-			return t, true, nil
+			return t, deletedHere, nil
 		case "CONFLICT": // it was altered meanwhile: the list must name all its partitions
 			if t, err = s.decode(t.Name, text(answer, 1)); err != nil {
-				return nil, false, err
+				return nil, by, err
 			}
 		default: // somebody else took it off, maybe in a newer version than the one listed above
 			s.forget(t)
-			t, err = s.list(ctx, t)
-			return t, false, err
+			t, _, err = s.list(ctx, t)
+			return t, by, err
 		}
 	}
 }
 
-// list writes a topic to the list of deletions unless a newer version is there, and returns the one that is.
-func (s *Store) list(ctx context.Context, t *Topic) (*Topic, error) {
+// list writes a topic to the list of deletions unless a newer version is there, and returns the one that is. first tells
+// that this life of it was not listed before.
+func (s *Store) list(ctx context.Context, t *Topic) (listed *Topic, first bool, err error) {
 	encoded, err := encode(t)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	answer, err := s.run(ctx, s.scripts.deletionList, s.deletingKey(), t.ID.String(), strconv.FormatInt(t.Version, 10), encoded)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return s.decode(t.Name, text(answer, 0))
+	listed, err = s.decode(t.Name, text(answer, 0))
+	return listed, integer(answer, 1) == 1, err
 }
 
 // removed takes this life of a topic out of memory.

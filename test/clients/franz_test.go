@@ -42,7 +42,7 @@ func franzProduce(ctx context.Context, addr string, r produceRequest) ([]int64, 
 			"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 		}[r.codec]),
 		kgo.RequiredAcks(map[string]kgo.Acks{"0": kgo.NoAck(), "1": kgo.LeaderAck(), "all": kgo.AllISRAcks()}[r.acks]),
-		kgo.ProducerBatchMaxBytes(bigLimit),
+		kgo.ProducerBatchMaxBytes(int32(batchLimit(r.records))),
 		kgo.ProducerLinger(50 * time.Millisecond),
 		kgo.AllowAutoTopicCreation(),
 	}

@@ -46,7 +46,7 @@ func saramaProduce(addr string, r produceRequest) ([]int64, error) {
 	}[r.codec]
 	c.Producer.RequiredAcks = map[string]sarama.RequiredAcks{"0": sarama.NoResponse, "1": sarama.WaitForLocal, "all": sarama.WaitForAll}[r.acks]
 	c.Producer.Idempotent = r.idempotent
-	c.Producer.MaxMessageBytes = bigLimit
+	c.Producer.MaxMessageBytes = batchLimit(r.records)
 	c.Producer.Flush.Frequency = 50 * time.Millisecond
 	c.Net.MaxOpenRequests = 1
 	p, err := sarama.NewSyncProducer([]string{addr}, c)

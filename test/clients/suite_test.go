@@ -40,6 +40,19 @@ type suite struct {
 // bigLimit is max.message.bytes of topics for big messages, and what clients that have a limit of their own are told to allow.
 const bigLimit = 8_000_000
 
+// smallLimit is a batch that topics take which are not for big messages.
+const smallLimit = 1_000_000
+
+// batchLimit is how large a client that has a limit of its own may make the batches of some records.
+func batchLimit(records []record) int {
+	for i := range records {
+		if len(records[i].value) >= smallLimit {
+			return bigLimit
+		}
+	}
+	return smallLimit
+}
+
 // topicLog is what should be in partition 0 of a topic.
 type topicLog struct {
 	topic  string

@@ -295,6 +295,24 @@ func TestLateDeletionOfAnEarlierLifeDoesNothing(t *testing.T) {
 	}
 }
 
+// The deletion of life one waits for an append under way, or its broker died: life two was created and deleted meanwhile.
+// Were life one left to its own deletion, a broker that has only heard of life two would then begin it, and nobody would end it.
+func TestDeletionOfALaterLifeEndsTheEarlierOneToo(t *testing.T) {
+	b, _, _ := filled(t, 5)
+	if err := b.shard.Delete(t.Context(), b.keys, lifeTwo); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.text("EXISTS", b.keys.Stream); n != "0" {
+		t.Error("life one is there")
+	}
+	if err := b.shard.Delete(t.Context(), b.keys, lifeOne); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.fence(func(q *FenceRequest) { q.TopicID = lifeTwo }); !errors.Is(err, ErrDeleted) {
+		t.Errorf("life two began after its deletion: %v", err)
+	}
+}
+
 func TestDeleteOfAPartitionThatWasNeverUsedKeepsItFromBeingUsed(t *testing.T) {
 	b := newBench(t)
 	if err := b.shard.Delete(t.Context(), b.keys, lifeOne); err != nil {

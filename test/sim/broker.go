@@ -77,6 +77,16 @@ func (s shard) Acquire(_ string, done func(redisstream.Conn, error)) {
 
 func (s shard) Identity() redisstream.Identity { return s.b.w.identity }
 
+// Delete is carried out at once, too, however little time its caller gives it.
+func (s shard) Delete(_ context.Context, keys redisstream.Keys, topicID string) error {
+	if w := s.b.w; w.opt.Without == RuleEarlier {
+		if there := w.redis.do("HGET", keys.Leader, "topic"); !there.Null && there.Str < topicID {
+			return nil
+		}
+	}
+	return s.Shard.Delete(context.Background(), keys, topicID)
+}
+
 // The broker's observer: metrics are not simulated.
 
 func (b *broker) AppendDone(int, int, time.Duration, error)  {}

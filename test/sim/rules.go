@@ -21,6 +21,7 @@ const (
 	RuleCut       Rule = "cut"       // appends do not outlive their connection: off, a library carries them to the promoted master
 	RuleClaim     Rule = "claim"     // the state says where the log ended: off, a stranger's entry moves the end back
 	RuleTopic     Rule = "topic"     // lives of a topic are compared: off, an earlier life writes into the next
+	RuleEarlier   Rule = "earlier"   // a deletion ends earlier lives, too: off, it leaves them to their own, which may come first
 	RuleProducers Rule = "producers" // producer state is in the append's MULTI: off, a takeover forgets it
 	RuleDead      Rule = "dead"      // state belongs to a token: off, a late append's state lands in the new owner's
 )
@@ -34,6 +35,7 @@ var Rules = map[Rule]Options{
 	RuleCut:       {Roll: true, Failover: true},
 	RuleClaim:     {Roll: true, Foreign: true},
 	RuleTopic:     {Roll: true, Recreate: true},
+	RuleEarlier:   {Recreate: true, Force: true},
 	RuleProducers: {Roll: true},
 	RuleDead:      {Roll: true, Force: true},
 }
@@ -71,7 +73,7 @@ func (w *world) breakRequest(c *conn, commands [][]string) [][]string {
 		return withoutProducers(commands)
 	case RuleDead:
 		return w.oneState(commands)
-	case RuleNone, RuleCut:
+	case RuleNone, RuleCut, RuleEarlier:
 	}
 	return commands
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
@@ -65,7 +64,7 @@ func (w *world) step(step int) {
 	case x < 0.95 && w.opt.Recreate:
 		w.recreate()
 	case x < 0.97 && len(w.deletions) > 0:
-		w.delete()
+		w.delete(w.maybe)
 	case x < 0.96 && w.opt.Refuse: // Redis's clock is set
 		w.redisMs += uint64(w.rnd.IntN(200))
 		w.redisMs -= uint64(w.rnd.IntN(150))
@@ -115,7 +114,7 @@ func (w *world) recreate() {
 		w.hear(b)
 	}
 	w.deletions = append(w.deletions, deletion{b, old})
-	w.delete()
+	w.delete(w.maybe)
 }
 
 // deletion is one that a broker has to finish, as its worker would.
@@ -124,27 +123,34 @@ type deletion struct {
 	ref partition.Ref
 }
 
-// delete tries to finish deletions. One waits while its broker has an append under way.
-func (w *world) delete() {
+// atOnce is a context of what may not wait: no time passes within a step.
+var atOnce = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// delete tries to finish deletions. One waits while its broker has an append under way, and none is in a hurry: a later
+// life may be over before an earlier one's deletion comes.
+func (w *world) delete(due func() bool) {
 	left := w.deletions[:0]
 	for _, d := range w.deletions {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
-		if d.b.DeletePartition(ctx, d.ref) != nil { // again later, as the worker does
+		if !due() || d.b.DeletePartition(atOnce, d.ref) != nil { // again later, as the worker does
 			left = append(left, d)
 		}
-		cancel()
 	}
 	w.deletions = left
 }
+
+func (w *world) maybe() bool { return w.chance(0.6) }
+func always() bool           { return true }
 
 // rest lets all that is under way come to an end.
 func (w *world) rest() {
 	w.opt.Refuse = false
 	for range 20_000 {
-		if len(w.deletions) > 0 {
-			w.delete()
-		}
-		if !w.deliver() && !w.confirm() && !w.stir() {
+		w.delete(always)
+		if !w.deliver() && !w.confirm() && !w.stir() && len(w.deletions) == 0 {
 			return
 		}
 	}

@@ -33,6 +33,9 @@ var mirrorLua string
 //go:embed unmirror.lua
 var unmirrorLua string
 
+//go:embed glance.lua
+var glanceLua string
+
 // script is a Lua script and the name Redis caches it under.
 type script struct{ text, sha string }
 
@@ -50,6 +53,7 @@ var (
 	seekScript     = newScript(seekLua)
 	mirrorScript   = newScript(mirrorLua)
 	unmirrorScript = newScript(unmirrorLua)
+	glanceScript   = newScript(glanceLua)
 )
 
 func (s script) command(verb, body string, keys, args []string) []byte {

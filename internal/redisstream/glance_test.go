@@ -1,0 +1,133 @@
+package redisstream
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+func (b *bench) glance(keys ...Keys) []Glance {
+	b.Helper()
+	all, err := b.shard.Glances(b.Context(), keys)
+	if err != nil {
+		b.Fatalf("glance: %v", err)
+	}
+	return all
+}
+
+// calls tells how often Redis ran a command.
+func (b *bench) calls(command string) string {
+	b.Helper()
+	for line := range strings.Lines(b.text("INFO", "commandstats")) {
+		if stats, ok := strings.CutPrefix(line, "cmdstat_"+command+":calls="); ok {
+			n, _, _ := strings.Cut(stats, ",")
+			return n
+		}
+	}
+	return "0"
+}
+
+func TestGlanceSeesWhatALookSees(t *testing.T) {
+	b, token, ms := filled(t, 5)
+	b.roll(lifeOne, 0)
+	b.mustSend(appendAt(token, ms+1, 5, values(3)))
+	b.trim(lifeOne, 6)
+	g := b.glance(b.keys)[0]
+	if g.Err != nil {
+		t.Fatal(g.Err)
+	}
+	want := b.look()
+	want.Epochs = nil // a glance does not read them
+	if !reflect.DeepEqual(g.View, want) {
+		t.Errorf("glance %+v, look %+v", g.View, want)
+	}
+	if g.First != (ID{ms + 1, 6}) || g.Last != (ID{ms + 1, 7}) || g.Length != 2 || g.Now < ms {
+		t.Errorf("open stream %v to %v, %d entries, now %d", g.First, g.Last, g.Length, g.Now)
+	}
+}
+
+func TestGlanceOfWhatIsEmptyOrNotThere(t *testing.T) {
+	b := newBench(t)
+	b.mustFence(nil)
+	all := b.glance(b.keys, NewKeys("korvet", "none", 0))
+	if g := all[0]; g.Err != nil || !g.Exists || g.TopicID != lifeOne || g.Length != 0 || g.First != (ID{}) || g.LastSeq != BeforeFirst {
+		t.Errorf("empty: %+v", g)
+	}
+	if g := all[1]; g.Err != nil || g.Exists || g.TopicID != "" || g.LastSeq != BeforeFirst {
+		t.Errorf("not there: %+v", g)
+	}
+}
+
+func TestGlanceOfABrokenPartitionHidesNoOther(t *testing.T) {
+	b, _, _ := filled(t, 5)
+	broken := NewKeys("korvet", "broken", 0)
+	b.Do("SET", broken.Leader, "not a hash")
+	bad := NewKeys("korvet", "bad", 0)
+	b.Do("HSET", bad.Segments, "s:x", "sealed")
+	all := b.glance(broken, bad, b.keys)
+	if all[0].Err == nil || all[1].Err == nil || all[2].Err != nil || all[2].Length != 5 {
+		t.Errorf("glances %+v", all)
+	}
+}
+
+func TestGlanceNeitherTouchesSealedSegmentsNorAnswersValues(t *testing.T) {
+	b, token, ms := filled(t, 5)
+	b.roll(lifeOne, 0)
+	a := appendAt(token, ms+1, 5, values(1))
+	secret := strings.Repeat("secret", 1000)
+	list := values(1)
+	list[0].Value = []byte(secret)
+	a.Sources[0].Records = &records{list: list}
+	b.mustSend(a)
+	b.Do("CONFIG", "SET", "maxmemory-policy", "allkeys-lfu") // OBJECT FREQ counts every access
+	before := b.text("OBJECT", "FREQ", b.keys.Segment(0))
+	for range 50 {
+		b.glance(b.keys)
+	}
+	if after := b.text("OBJECT", "FREQ", b.keys.Segment(0)); after != before {
+		t.Errorf("accesses of the sealed segment rose from %s to %s", before, after)
+	}
+	v, err := b.shard.script(t.Context(), glanceScript, []string{b.keys.Stream, b.keys.Leader, b.keys.Segments, b.keys.State(token)}, nil)
+	if err != nil || strings.Contains(fmt.Sprint(v), "secret") {
+		t.Errorf("answer %.200v, %v", v, err)
+	}
+}
+
+func TestGlanceCostsTwoCommandsAPartition(t *testing.T) {
+	b := newBench(t)
+	keys := make([]Keys, 10_000)
+	for i := range keys {
+		keys[i] = NewKeys("korvet", "t", int32(i))
+	}
+	b.Do("CONFIG", "RESETSTAT")
+	if n := len(b.glance(keys...)); n != len(keys) {
+		t.Fatalf("%d glances", n)
+	}
+	pages := (len(keys) + glancePage - 1) / glancePage
+	if eval, sha := b.calls("eval"), b.calls("evalsha"); eval != fmt.Sprint(pages) || sha != fmt.Sprint(len(keys)-pages) {
+		t.Errorf("%s EVAL and %s EVALSHA for %d partitions", eval, sha, len(keys))
+	}
+	if n := b.calls("xrange"); n != "0" {
+		t.Errorf("%s ranges", n)
+	}
+}
+
+// FuzzGlance parses arbitrary bytes as the answer to a glance.
+func FuzzGlance(f *testing.F) {
+	f.Add([]byte("*7\r\n$1\r\na\r\n$3\r\n1/b\r\n$1\r\n0\r\n$3\r\n1-1\r\n*4\r\n$3\r\n5-4\r\n:1\r\n$3\r\n5-4\r\n$3\r\n5-4\r\n*2\r\n$5\r\nstart\r\n$1\r\n3\r\n$2\r\n99\r\n"))
+	f.Add([]byte("*7\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n*0\r\n*2\r\n$3\r\ns:0\r\n$16\r\nsealed 0 4 12 13\r\n$2\r\n99\r\n"))
+	f.Add([]byte("-OOM no\r\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := resp.NewReader(bytes.NewReader(data)).Value()
+		if err != nil {
+			return
+		}
+		if g := parseGlance(v); g.Err != nil && (g.Exists || g.TopicID != "" || len(g.Segments) > 0) {
+			t.Errorf("a glance with an error says %+v", g)
+		}
+	})
+}

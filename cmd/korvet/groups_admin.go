@@ -59,7 +59,7 @@ func (g groupsAdmin) delete(ctx context.Context) error {
 
 func (g groupsAdmin) deleteOffsets(ctx context.Context) error {
 	group := g.flags.groups[0]
-	partitions, err := g.partitions(ctx, g.job.scopes)
+	partitions, err := partitionsIn(ctx, g.client, g.job.scopes)
 	if err != nil {
 		return err
 	}
@@ -86,14 +86,14 @@ func (g groupsAdmin) deleteOffsets(ctx context.Context) error {
 	return errors.Join(append([]error{g.print.deletedOffsets(deleted)}, problems...)...)
 }
 
-// partitions are those that scopes stand for. One that does not exist is an error.
-func (g groupsAdmin) partitions(ctx context.Context, scopes []scope) (kadm.TopicsSet, error) {
+// partitionsIn are those that scopes stand for. One that does not exist is an error.
+func partitionsIn(ctx context.Context, client *kadm.Client, scopes []scope) (kadm.TopicsSet, error) {
 	set := kadm.TopicsSet{}
 	var topics []string
 	for _, s := range scopes {
 		topics = append(topics, s.topic)
 	}
-	details, err := g.client.ListTopicsWithInternal(ctx, sortedSet(topics)...)
+	details, err := client.ListTopicsWithInternal(ctx, sortedSet(topics)...)
 	if err != nil {
 		return nil, fmt.Errorf("describe topics: %w", err)
 	}

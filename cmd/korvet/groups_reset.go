@@ -82,7 +82,7 @@ func (g groupsAdmin) resetScope(ctx context.Context, group string, committed kad
 		return nil, committed.Partitions(), nil
 	}
 	if g.job.way != "from-file" {
-		partitions, err := g.partitions(ctx, g.job.scopes)
+		partitions, err := partitionsIn(ctx, g.client, g.job.scopes)
 		return nil, partitions, err
 	}
 	wanted := kadm.Offsets{}
@@ -96,7 +96,7 @@ func (g groupsAdmin) resetScope(ctx context.Context, group string, committed kad
 	if len(scopes) == 0 {
 		return nil, nil, fmt.Errorf("reset offsets of group %s: %s says nothing of it", group, g.flags.reset.fromFile)
 	}
-	partitions, err := g.partitions(ctx, scopes)
+	partitions, err := partitionsIn(ctx, g.client, scopes)
 	return wanted, partitions, err
 }
 

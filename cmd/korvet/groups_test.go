@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,18 +126,20 @@ func (w *groupsWorld) groups(args ...string) (code int, out, stderr string) {
 // transcript runs the lines of a golden file that begin with $ and compares what they say with what follows them.
 func (w *groupsWorld) transcript(name string) {
 	w.t.Helper()
-	path := filepath.Join("testdata", "groups", name+".txt")
+	path := filepath.Join("testdata", name+".txt")
 	want, err := os.ReadFile(path)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	var got bytes.Buffer
 	for line := range strings.Lines(string(want)) {
-		command, ok := strings.CutPrefix(line, "$ korvet groups ")
+		command, ok := strings.CutPrefix(line, "$ korvet ")
 		if !ok {
 			continue
 		}
-		code, out, stderr := w.groups(strings.Fields(command)...)
+		words := strings.Fields(command)
+		flags := slices.IndexFunc(append(words, "--"), func(word string) bool { return strings.HasPrefix(word, "--") })
+		code, out, stderr := w.home.run(slices.Insert(words, flags, "--bootstrap-server", w.broker)...)
 		got.WriteString(line + strings.NewReplacer(w.names...).Replace(out+stderr))
 		if code != 0 {
 			fmt.Fprintf(&got, "exit %d\n", code)
@@ -161,7 +164,7 @@ func TestGroupsListsAndDescribesGroupsOfBothProtocols(t *testing.T) {
 	w.join("live")
 	w.join("next", kgo.ServerSideBalancer())
 	w.join("static", kgo.InstanceID("till-1"))
-	w.transcript("describe")
+	w.transcript("groups/describe")
 }
 
 func TestGroupsResetsOffsetsInEveryWay(t *testing.T) {
@@ -174,7 +177,7 @@ func TestGroupsResetsOffsetsInEveryWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.transcript("reset")
+	w.transcript("groups/reset")
 }
 
 func TestGroupsLeavesGroupsWithMembersAlone(t *testing.T) {
@@ -182,7 +185,7 @@ func TestGroupsLeavesGroupsWithMembersAlone(t *testing.T) {
 	w.commit("billing", 3, 2)
 	w.join("live")
 	w.join("next", kgo.ServerSideBalancer())
-	w.transcript("members")
+	w.transcript("groups/members")
 }
 
 func TestGroupsDeletesGroupsAndOffsets(t *testing.T) {
@@ -190,12 +193,12 @@ func TestGroupsDeletesGroupsAndOffsets(t *testing.T) {
 	for _, group := range []string{"billing", "reports", "search"} {
 		w.commit(group, 3, 2)
 	}
-	w.transcript("delete")
+	w.transcript("groups/delete")
 }
 
 func TestGroupsTellsWhatIsWrongWithACommandLine(t *testing.T) {
 	w := &groupsWorld{t: t, home: newHome(t), broker: "127.0.0.1:1"} // it is not asked
-	w.transcript("usage")
+	w.transcript("groups/usage")
 }
 
 func TestGroupsExportsWhatItReadsFromAFile(t *testing.T) {

@@ -36,6 +36,24 @@ var unmirrorLua string
 //go:embed glance.lua
 var glanceLua string
 
+//go:embed lease.lua
+var leaseLua string
+
+//go:embed guard.lua
+var guardLua string
+
+//go:embed start.lua
+var startLua string
+
+//go:embed drop.lua
+var dropLua string
+
+//go:embed head.lua
+var headLua string
+
+//go:embed entry.lua
+var entryLua string
+
 // script is a Lua script and the name Redis caches it under.
 type script struct{ text, sha string }
 
@@ -54,6 +72,11 @@ var (
 	mirrorScript   = newScript(mirrorLua)
 	unmirrorScript = newScript(unmirrorLua)
 	glanceScript   = newScript(glanceLua)
+	leaseScript    = newScript(leaseLua)
+	startScript    = newScript(guardLua + startLua)
+	dropScript     = newScript(guardLua + dropLua)
+	headScript     = newScript(guardLua + headLua)
+	entryScript    = newScript(entryLua)
 )
 
 func (s script) command(verb, body string, keys, args []string) []byte {

@@ -1,0 +1,21 @@
+-- The lease of the storage worker: one process acts at a time. With Redis full it works all the same: a script whose first
+-- write is a DEL may write on.
+-- KEYS: 1 lease  2 a key that is never there
+-- ARGV: 1 owner  2 length in ms, 0 gives it back  3 fence number held ('' = none: take it)  4 '1' = the holder's process is provably gone
+-- Answers {'OK', fence number, until, now}, {'HELD', owner, until, now} or {'LOST', owner} (what was held is another's).
+local function whole(n) return string.format('%.0f', n) end
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local f = redis.call('HMGET', KEYS[1], 'owner', 'fence', 'until')
+local owner, fence, ends = f[1], f[2], tonumber(f[3] or '0')
+local mine = owner == ARGV[1]
+if ARGV[3] ~= '' then
+  if not mine or fence ~= ARGV[3] then return {'LOST', owner or ''} end
+else
+  if owner and not mine and ends > now and ARGV[4] ~= '1' then return {'HELD', owner, whole(ends), whole(now)} end
+  fence = whole(math.max(tonumber(fence or '0') + 1, now)) -- a counter alone would repeat after a failover
+end
+ends = now + tonumber(ARGV[2])
+redis.call('DEL', KEYS[2])
+redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'fence', fence, 'until', whole(ends))
+return {'OK', fence, whole(ends), whole(now)}

@@ -1,0 +1,160 @@
+package redisstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+// ErrFenced means that a later worker has worked on the partition: this one must stop.
+var ErrFenced = errors.New("a later worker was here")
+
+// Claim is what every change of the storage worker carries: the life of the topic that it is meant for, and the fence
+// number of the worker's lease.
+type Claim struct {
+	TopicID string
+	Fence   int64
+}
+
+// act runs one of the worker's scripts and returns its answer after "OK". ok is false where the answer is another word
+// than that, which is word. ErrDeleted: another life of the topic, or none, is there. ErrFenced.
+func (s *Shard) act(ctx context.Context, sc script, keys Keys, c Claim, more, args []string) (word string, rest []resp.Value, err error) {
+	k := append([]string{keys.Leader, keys.Segments, keys.Times(-1)}, more...)
+	a := append([]string{c.TopicID, strconv.FormatInt(c.Fence, 10)}, args...)
+	v, err := s.script(ctx, sc, k, a)
+	if err != nil {
+		return "", nil, scriptError("change partition", err)
+	}
+	if len(v.Elems) == 0 {
+		return "", nil, scriptError("change partition", nil)
+	}
+	switch word = v.Elems[0].Str; word {
+	case "OTHER":
+		return word, nil, ErrDeleted
+	case "FENCED":
+		return word, nil, ErrFenced
+	}
+	return word, v.Elems[1:], nil
+}
+
+// RaiseStart raises the log start, and drops the leader epochs that ended below it. No record is removed. It returns the
+// log start, which only rises.
+func (s *Shard) RaiseStart(ctx context.Context, keys Keys, c Claim, start int64) (int64, error) {
+	_, rest, err := s.act(ctx, startScript, keys, c, []string{keys.Epochs}, []string{strconv.FormatInt(start, 10)})
+	if err != nil {
+		return 0, fmt.Errorf("raise log start: %w", err)
+	}
+	if len(rest) != 1 {
+		return 0, scriptError("raise log start", nil)
+	}
+	var p numbers
+	got := p.uint(rest[0])
+	return int64(got), p.err
+}
+
+// DropSegment removes a sealed segment that lies below the log start, its registry field first and all in one script. It
+// reports whether it was there; one that is not wholly below the log start is kept.
+func (s *Shard) DropSegment(ctx context.Context, keys Keys, c Claim, number int64) (dropped bool, err error) {
+	word, _, err := s.act(ctx, dropScript, keys, c, []string{keys.Segment(number), keys.Times(number)}, []string{strconv.FormatInt(number, 10)})
+	if err != nil {
+		return false, fmt.Errorf("drop segment %d: %w", number, err)
+	}
+	return word == "OK", nil
+}
+
+// Head says what of a stream's head is to go.
+type Head struct {
+	Segment int64 // number of the sealed segment; -1: the open one
+	Start   int64 // log start that Keep was found for: nothing is removed while the log starts below
+	Keep    ID    // of the first entry to keep
+	Step    int   // most entries to remove; 0: all, for the rest of a node
+}
+
+// weighNodes bounds the nodes of a stream that one command looks at when it is measured, to some 2 ms. A larger stream's
+// size is extrapolated from them.
+const weighNodes = 40_000
+
+// TrimHead removes one step of a stream's head. It returns how many entries went and the id of the first that is there
+// now, zero when none is.
+func (s *Shard) TrimHead(ctx context.Context, keys Keys, c Claim, h Head) (removed int64, first ID, err error) {
+	stream, number, step := keys.Stream, "", ""
+	if h.Segment >= 0 {
+		stream, number = keys.Segment(h.Segment), strconv.FormatInt(h.Segment, 10)
+	}
+	if h.Step > 0 {
+		step = strconv.Itoa(h.Step)
+	}
+	args := []string{strconv.FormatInt(h.Start, 10), h.Keep.String(), step, number, strconv.Itoa(weighNodes)}
+	word, rest, err := s.act(ctx, headScript, keys, c, []string{stream}, args)
+	if err != nil {
+		return 0, ID{}, fmt.Errorf("trim stream: %w", err)
+	}
+	if word != "OK" {
+		return 0, ID{}, nil
+	}
+	if len(rest) != 2 {
+		return 0, ID{}, scriptError("trim stream", nil)
+	}
+	if rest[1].Str != "" {
+		if first, err = ParseID(rest[1].Str); err != nil {
+			return 0, ID{}, fmt.Errorf("trim stream: %w", err)
+		}
+	}
+	return rest[0].Int, first, nil
+}
+
+// FirstAt finds the first entry of a stream that was appended at a time, in ms, or later.
+func (s *Shard) FirstAt(ctx context.Context, stream string, ms uint64) (id ID, found bool, err error) {
+	v, err := s.script(ctx, entryScript, []string{stream}, []string{ID{Ms: ms}.String()})
+	if err != nil {
+		return ID{}, false, scriptError("find entry by time", err)
+	}
+	if v.Str == "" {
+		return ID{}, false, nil
+	}
+	id, err = ParseID(v.Str)
+	return id, err == nil, err
+}
+
+// Weigh tells the bytes that each stream uses in Redis, from at most so many of its nodes, which are 4 KiB or 100 entries
+// unless Redis is set otherwise; 0 looks at as many as one command may. Streams that are not there weigh nothing. It does
+// not count as an access of the keys.
+func (s *Shard) Weigh(ctx context.Context, streams []string, nodes int) ([]int64, error) {
+	if nodes == 0 {
+		nodes = weighNodes
+	}
+	weights := make([]int64, 0, len(streams))
+	for len(streams) > 0 {
+		page := streams[:min(glancePage, len(streams))]
+		streams = streams[len(page):]
+		var request []byte
+		for _, stream := range page {
+			request = resp.AppendCommand(request, "MEMORY", "USAGE", stream, "SAMPLES", strconv.Itoa(nodes))
+		}
+		replies := make([]resp.Value, len(page))
+		if err := s.readAll(ctx, request, replies); err != nil {
+			return nil, err
+		}
+		for _, v := range replies {
+			if e, ok := errors.AsType[resp.Error](v.Err()); ok {
+				return nil, scriptError("measure stream", e)
+			}
+			weights = append(weights, v.Int)
+		}
+	}
+	return weights, nil
+}
+
+// Memory tells the bytes that Redis uses and may use; 0: no limit.
+func (s *Shard) Memory(ctx context.Context) (used, limit int64, err error) {
+	v, err := s.reads.value(ctx, resp.AppendCommand(nil, "INFO", "memory"))
+	if err != nil {
+		return 0, 0, fmt.Errorf("read memory: %w", err)
+	}
+	used, _ = strconv.ParseInt(infoField(v.Str, "used_memory"), 10, 64) // where it is hidden, nothing is known
+	limit, _ = strconv.ParseInt(infoField(v.Str, "maxmemory"), 10, 64)
+	return used, limit, nil
+}

@@ -1,0 +1,109 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// broker is one broker's partitions on their own connections.
+type broker struct {
+	*partition.Manager
+	shard *redisstream.Shard
+	owner string
+}
+
+// silent is an observer that nobody asks.
+type silent struct{}
+
+func (silent) AppendDone(int, int, time.Duration, error)  {}
+func (silent) ReadDone(string, int, time.Duration, error) {}
+func (silent) Fenced(string)                              {}
+func (silent) Truncated(partition.Ref, int64)             {}
+
+// lease is short, so that a takeover need not wait long.
+const lease = 100 * time.Millisecond
+
+// startBroker starts a life of a broker. A tail cache of few bytes makes it read from Redis what it wrote itself.
+func (w *world) startBroker(id int) *broker {
+	w.lives++
+	b := &broker{shard: w.connect(), owner: fmt.Sprintf("%d/%06d", id, w.lives)}
+	settings := partition.DefaultSettings()
+	settings.Owner, settings.Lease, settings.TailCacheBytes = b.owner, lease, w.cacheBytes
+	b.Manager = partition.NewManager(settings, partition.Dependencies{
+		Shard: b.shard, Observer: silent{}, Log: slog.New(slog.DiscardHandler), Gone: w.isDead,
+	})
+	return b
+}
+
+func (w *world) connect() *redisstream.Shard {
+	o := w.uri
+	o.WriteConnections, o.ReadConnections, o.DialTimeout = 1, 2, 10*time.Second
+	return redisstream.Open(o, slog.New(slog.DiscardHandler))
+}
+
+// stop ends a broker in order.
+func (b *broker) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	err := b.Close(ctx)
+	b.shard.Close()
+	return err
+}
+
+// crash ends a broker as kill -9 does: what it sent may arrive, and nobody hears.
+func (b *broker) crash() {
+	b.shard.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = b.Close(ctx) // whatever waited is given up, which is what its error says
+}
+
+// outcome is what a producer is told.
+type outcome struct {
+	got partition.Appended
+	err error
+}
+
+// send appends a batch and returns where its outcome will be.
+func (b *broker) send(ref partition.Ref, records []Record, by identity, opt partition.AppendOptions) (<-chan outcome, error) {
+	raw, err := encode(records, by)
+	if err != nil {
+		return nil, err
+	}
+	return b.sendBatch(ref, raw, opt), nil
+}
+
+func (b *broker) sendBatch(ref partition.Ref, raw *batch.Batch, opt partition.AppendOptions) <-chan outcome {
+	done := make(chan outcome, 1)
+	b.Append(ref, raw, opt, func(a partition.Appended, err error) { done <- outcome{a, err} })
+	return done
+}
+
+// retriable tells whether a producer sends its batch again.
+func retriable(err error) bool {
+	return errors.Is(err, partition.ErrNotLeader) || errors.Is(err, partition.ErrTimeout) || errors.Is(err, partition.ErrStorage)
+}
+
+// patience bounds how long a producer tries again. Reaching it fails the program.
+const patience = 20 * time.Second
+
+// deliver sends a batch until it is acknowledged, as a producer does.
+func (b *broker) deliver(ref partition.Ref, records []Record, by identity, opt partition.AppendOptions) (partition.Appended, error) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		done, err := b.send(ref, records, by, opt)
+		if err != nil {
+			return partition.Appended{}, err
+		}
+		o := <-done
+		if o.err == nil || !retriable(o.err) || time.Now().After(deadline) {
+			return o.got, o.err
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/partition"
+)
+
+// settle reads the whole log through a broker, takes what the step left open as it is, and compares the rest.
+func (w *world) settle(b *broker, open Latitude) error {
+	bounds, err := b.Bounds(w.ctx, w.ref)
+	if err != nil {
+		return fmt.Errorf("ask for the ends: %w", err)
+	}
+	if bounds.HighWatermark != bounds.LogEnd {
+		return fmt.Errorf("the high watermark is %d, the log end offset %d", bounds.HighWatermark, bounds.LogEnd)
+	}
+	seen, err := w.readAll(b, bounds.LogStart, bounds.LogEnd)
+	if err != nil {
+		return err
+	}
+	return w.log.Settle(open, bounds.LogStart, bounds.LogEnd, seen)
+}
+
+// readAll reads as a consumer does, with fetches of a random size.
+func (w *world) readAll(b *broker, from, end int64) ([]Record, error) {
+	var all []Record
+	size := 1 << (12 + w.rnd.IntN(9))
+	for from < end {
+		records, err := w.read(b, from, size)
+		if err != nil {
+			return all, fmt.Errorf("read from offset %d: %w", from, err)
+		}
+		if len(records) == 0 { // the rest is a hole
+			break
+		}
+		all = append(all, records...)
+		from = records[len(records)-1].Offset + 1
+	}
+	return all, nil
+}
+
+// read is one fetch: the records at and after an offset, as a client sees them.
+func (w *world) read(b *broker, from int64, bytes int) ([]Record, error) {
+	got, err := b.Read(w.ctx, w.ref, partition.ReadRequest{Offset: from, MaxBytes: bytes, AtLeastOne: true, Codec: batch.None}, nil)
+	if err != nil {
+		return nil, err
+	}
+	records, err := decode(got.Batches)
+	for len(records) > 0 && records[0].Offset < from { // a batch begins before what was asked for: clients skip that
+		records = records[1:]
+	}
+	return records, err
+}
+
+// check compares everything that a broker says of the log with the model, which takes what the step left open as it is.
+func (w *world) check(b *broker, open Latitude) error {
+	if err := w.settle(b, open); err != nil {
+		return err
+	}
+	for range 4 {
+		if err := w.checkRead(b, w.log.Start+w.rnd.Int64N(w.log.End-w.log.Start+1)); err != nil {
+			return err
+		}
+	}
+	for _, outside := range []int64{w.log.Start - 1, w.log.End + 1} {
+		if _, err := w.read(b, outside, 1000); !errors.Is(err, partition.ErrOffsetOutOfRange) {
+			return fmt.Errorf("read from offset %d outside of [%d, %d]: %w, want %w", outside, w.log.Start, w.log.End, err, partition.ErrOffsetOutOfRange)
+		}
+	}
+	return w.checkTimes(b)
+}
+
+// checkRead compares one fetch from anywhere.
+func (w *world) checkRead(b *broker, from int64) error {
+	seen, err := w.read(b, from, 1<<w.rnd.IntN(18))
+	if err != nil {
+		return fmt.Errorf("read from offset %d: %w", from, err)
+	}
+	want := w.log.From(from)
+	for n := len(want); n > 0 && (len(seen) == 0 && want[n-1].Ghost || len(seen) > 0 && want[n-1].Offset > seen[len(seen)-1].Offset); n-- {
+		want = want[:n-1] // not read yet
+	}
+	if _, err := agree(want, seen, nil); err != nil {
+		return fmt.Errorf("read from offset %d: %w", from, err)
+	}
+	return nil
+}
+
+// checkTimes compares lookups by time.
+func (w *world) checkTimes(b *broker) error {
+	wanted := w.log.Newest()
+	got, err := b.MaxTimestamp(w.ctx, w.ref)
+	if err := sameTime("the largest timestamp", got, err, wanted); err != nil {
+		return err
+	}
+	times := []int64{-1, 0}
+	for _, r := range wanted {
+		times = append(times, r.Timestamp, r.Timestamp+1)
+	}
+	for range 3 {
+		if n := len(w.log.Records); n > 0 {
+			times = append(times, w.log.Records[w.rnd.IntN(n)].Timestamp+int64(w.rnd.IntN(3))-1)
+		}
+	}
+	for _, ms := range times {
+		got, err := b.OffsetForTime(w.ctx, w.ref, ms)
+		if err := sameTime(fmt.Sprint("timestamp ", ms), got, err, w.log.At(ms)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameTime compares an answer with those that are right: there may be ghosts among them.
+func sameTime(what string, got partition.TimeOffset, err error, right []Record) error {
+	if err != nil {
+		return fmt.Errorf("look up %s: %w", what, err)
+	}
+	for i := range right {
+		if got.Offset == right[i].Offset && got.Timestamp == right[i].Timestamp {
+			return nil
+		}
+	}
+	if n := len(right); n > 0 && (!right[n-1].Ghost || got.Offset != -1) {
+		return fmt.Errorf("look up %s: offset %d, timestamp %d, want\n  %v", what, got.Offset, got.Timestamp, &right[n-1])
+	}
+	if got.Offset != -1 {
+		return fmt.Errorf("look up %s: offset %d, timestamp %d, want none", what, got.Offset, got.Timestamp)
+	}
+	return nil
+}

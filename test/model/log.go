@@ -1,0 +1,183 @@
+package model
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Record is one record as consumers see it, and when it was appended.
+type Record struct {
+	Offset    int64
+	Timestamp int64  // ms
+	Key       []byte // nil is null
+	Value     []byte
+	Headers   []Header
+	AppendMs  uint64 // in Redis's time
+	// Ghost is a record that somebody trimmed in Redis behind the broker's back: its cache may show it for a while.
+	Ghost bool
+}
+
+// Header is one header of a record.
+type Header struct {
+	Key   string
+	Value []byte // nil is null
+}
+
+// Log is a partition's log as Kafka defines it, without anything that makes one fast.
+type Log struct {
+	Start   int64    // log start offset
+	End     int64    // log end offset
+	Records []Record // by rising offset, all of them in [Start, End)
+}
+
+// Append adds records at the end; base is the offset that the first one was acknowledged with.
+func (l *Log) Append(base int64, records []Record) error {
+	if base != l.End {
+		return fmt.Errorf("appended at offset %d, the log ends at %d", base, l.End)
+	}
+	for _, r := range records {
+		r.Offset = l.End
+		l.Records = append(l.Records, r)
+		l.End++
+	}
+	return nil
+}
+
+// StartAt raises the log start.
+func (l *Log) StartAt(offset int64) {
+	l.Start = max(l.Start, offset)
+	l.Records = l.From(l.Start)
+}
+
+// From returns the records at and after an offset.
+func (l *Log) From(offset int64) []Record {
+	i, _ := slices.BinarySearchFunc(l.Records, offset, func(r Record, o int64) int { return cmp.Compare(r.Offset, o) })
+	return l.Records[i:]
+}
+
+// First is the offset of the first record that must be there, or the log end offset.
+func (l *Log) First() int64 {
+	i := slices.IndexFunc(l.Records, func(r Record) bool { return !r.Ghost })
+	if i < 0 {
+		return l.End
+	}
+	return l.Records[i].Offset
+}
+
+// At finds the first record with a timestamp at or after ms, as ListOffsets does, and the ghosts before it.
+func (l *Log) At(ms int64) (found []Record) {
+	for _, r := range l.Records {
+		if r.Timestamp >= ms {
+			found = append(found, r)
+			if !r.Ghost {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// Newest is the first record of the largest timestamp, and the ghosts with as large ones.
+func (l *Log) Newest() (found []Record) {
+	solid := slices.DeleteFunc(slices.Clone(l.Records), func(r Record) bool { return r.Ghost })
+	largest := int64(math.MinInt64)
+	for _, r := range solid {
+		largest = max(largest, r.Timestamp)
+	}
+	for _, r := range l.Records {
+		if r.Timestamp >= largest && (r.Ghost || !slices.ContainsFunc(found, func(f Record) bool { return !f.Ghost })) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// Trim makes ghosts of records.
+func (l *Log) Trim(offsets map[int64]bool) {
+	for i := range l.Records {
+		l.Records[i].Ghost = l.Records[i].Ghost || offsets[l.Records[i].Offset]
+	}
+}
+
+// Latitude is what a step leaves open. The zero one leaves nothing open.
+type Latitude struct {
+	StartMax int64                // the log start may have risen up to here
+	MayLack  func(r *Record) bool // records that may be gone; nil: none
+}
+
+// Settle compares what was seen after a step with the log, and takes what the step left open as it was seen.
+func (l *Log) Settle(open Latitude, start, end int64, seen []Record) error {
+	if end != l.End {
+		return fmt.Errorf("log end offset is %d, want %d", end, l.End)
+	}
+	if start < l.Start || start > max(l.Start, open.StartMax) {
+		return fmt.Errorf("log start offset is %d, want %d to %d", start, l.Start, max(l.Start, open.StartMax))
+	}
+	l.StartAt(start)
+	kept, err := agree(l.Records, seen, open.MayLack)
+	l.Records = kept
+	return err
+}
+
+// agree compares records with those wanted, of which some may be missing, and returns the wanted ones that are there.
+func agree(want, seen []Record, mayLack func(*Record) bool) ([]Record, error) {
+	kept := make([]Record, 0, len(want))
+	for i := range want {
+		switch {
+		case len(seen) > 0 && seen[0].Offset < want[i].Offset:
+			return want, fmt.Errorf("there is a record too many:\n  %v", &seen[0])
+		case len(seen) > 0 && seen[0].Offset == want[i].Offset:
+			if err := want[i].same(&seen[0]); err != nil {
+				return want, err
+			}
+			seen = seen[1:]
+			kept = append(kept, want[i])
+		case want[i].Ghost:
+			kept = append(kept, want[i])
+		case mayLack == nil || !mayLack(&want[i]):
+			return want, fmt.Errorf("a record is missing:\n  %v", &want[i])
+		}
+	}
+	if len(seen) > 0 {
+		return want, fmt.Errorf("there are %d records too many, the first is\n  %v", len(seen), &seen[0])
+	}
+	return kept, nil
+}
+
+// same tells what a consumer would see differ.
+func (r *Record) same(seen *Record) error {
+	equal := r.Offset == seen.Offset && r.Timestamp == seen.Timestamp && sameBytes(r.Key, seen.Key) && sameBytes(r.Value, seen.Value) &&
+		slices.EqualFunc(r.Headers, seen.Headers, func(a, b Header) bool { return a.Key == b.Key && sameBytes(a.Value, b.Value) })
+	if !equal {
+		return fmt.Errorf("a record differs: it is\n  %v\nwant\n  %v", seen, r)
+	}
+	return nil
+}
+
+// sameBytes tells null from empty.
+func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
+
+func (r *Record) String() string {
+	text := fmt.Sprintf("offset %d, timestamp %d, key %s, value %s, headers", r.Offset, r.Timestamp, brief(r.Key), brief(r.Value))
+	for _, h := range r.Headers {
+		text += fmt.Sprintf(" %s=%s", h.Key, brief(h.Value))
+	}
+	if r.AppendMs > 0 {
+		text += fmt.Sprintf(", appended at %d", r.AppendMs)
+	}
+	return text
+}
+
+// brief shows the start of long fields.
+func brief(b []byte) string {
+	switch {
+	case b == nil:
+		return "null"
+	case len(b) > 40:
+		return fmt.Sprintf("%q... (%d bytes)", b[:40], len(b))
+	}
+	return fmt.Sprintf("%q", b)
+}

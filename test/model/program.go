@@ -1,0 +1,93 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// step is one kind of step. It carries it out, tells the model, and returns what it leaves open.
+type step struct {
+	weight int
+	run    func(*world) (Latitude, error)
+}
+
+// steps are all kinds of steps.
+var steps = []step{
+	{30, (*world).produce},
+	{4, (*world).repeat},
+	{3, (*world).restart},
+	{2, (*world).takeOver},
+	{3, (*world).crash},
+	{6, (*world).roll},
+	{4, (*world).deleteRecords},
+	{3, (*world).trimByHand},
+	{3, (*world).readElsewhere},
+}
+
+// Failure is a program that showed a difference.
+type Failure struct {
+	Seed  uint64
+	Steps []string // what was done, up to the step after which it showed
+	Err   error
+}
+
+func (f *Failure) Error() string {
+	return fmt.Sprintf("KORVET_TEST_SEED=%d repeats this program:\n  %s\n%v", f.Seed, strings.Join(f.Steps, "\n  "), f.Err)
+}
+
+// play runs the program of a seed. It compares everything after each step, so that the first difference ends the shortest
+// program that shows it.
+func (s *stage) play(ctx context.Context, seed uint64, length int) error {
+	w, err := s.open(ctx, seed)
+	if err != nil {
+		return fmt.Errorf("prepare program: %w", err)
+	}
+	defer w.close()
+	for range length {
+		if err := w.step(); err != nil {
+			return &Failure{Seed: seed, Steps: w.said, Err: err}
+		}
+	}
+	return nil
+}
+
+func (w *world) step() error {
+	open, err := w.choose().run(w)
+	if err != nil {
+		return err
+	}
+	return w.check(w.broker(), open)
+}
+
+func (w *world) choose() step {
+	total := 0
+	for _, s := range steps {
+		total += s.weight
+	}
+	n := w.rnd.IntN(total)
+	for _, s := range steps {
+		if n -= s.weight; n < 0 {
+			return s
+		}
+	}
+	panic("weights do not add up")
+}
+
+// readElsewhere compares everything through a broker that knows nothing yet: all it has is what Redis says.
+func (w *world) readElsewhere() (Latitude, error) {
+	w.say("read by a new broker")
+	b := w.startBroker(3)
+	defer b.crash()
+	return Latitude{}, w.check(b, Latitude{})
+}
+
+// firstSettings are the topic's as it is created.
+func (w *world) firstSettings() map[string]string {
+	w.cacheBytes = [...]int64{1, 16 << 10, 64 << 20}[w.rnd.IntN(3)]
+	settings := map[string]string{}
+	if w.rnd.IntN(4) == 0 {
+		settings["message.timestamp.type"] = "LogAppendTime"
+	}
+	return settings
+}

@@ -19,6 +19,9 @@ type Segment struct {
 	Last    int64
 	FirstMs uint64 // append time of the first and last record
 	LastMs  uint64
+	// MaxTimestamp is the largest timestamp, Bytes what the stream used in Redis when it was measured last; -1: not known.
+	MaxTimestamp int64
+	Bytes        int64
 }
 
 // Epoch is one leader epoch and the offset it starts at.
@@ -174,15 +177,16 @@ func (v *View) registry(f resp.Value) error {
 	return nil
 }
 
+// parseSegment reads a segment's text; earlier versions wrote the first five words only.
 func parseSegment(number, text string) (Segment, error) {
-	var seg Segment
+	seg := Segment{MaxTimestamp: -1, Bytes: -1}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return seg, fmt.Errorf("segment number %q: %w", number, err)
 	}
 	seg.Number = n
-	_, err = fmt.Sscan(text, &seg.State, &seg.Base, &seg.Last, &seg.FirstMs, &seg.LastMs)
-	if err != nil {
+	words := []any{&seg.State, &seg.Base, &seg.Last, &seg.FirstMs, &seg.LastMs, &seg.MaxTimestamp, &seg.Bytes}
+	if n, err := fmt.Sscan(text, words...); err != nil && (n < 5 || n < len(strings.Fields(text))) {
 		return seg, fmt.Errorf("segment %s %q: %w", number, text, err)
 	}
 	return seg, nil

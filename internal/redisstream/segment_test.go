@@ -155,7 +155,7 @@ func TestRollSealsTheOpenSegmentAndTheWriterGoesOn(t *testing.T) {
 	}
 	b.mustSend(appendAt(token, ms, 5, values(3))) // the same ms: ids go on
 	v := b.look()
-	want := []Segment{{Number: 0, State: "sealed", Base: 0, Last: 4, FirstMs: ms, LastMs: ms}}
+	want := []Segment{{Number: 0, State: "sealed", Base: 0, Last: 4, FirstMs: ms, LastMs: ms, MaxTimestamp: -1, Bytes: -1}}
 	if !reflect.DeepEqual(v.Segments, want) || v.Open != 1 || EndOffset(v.LastSeq) != 8 {
 		t.Errorf("view %+v, want segments %+v", v, want)
 	}

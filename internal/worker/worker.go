@@ -1,6 +1,8 @@
-// Package worker does the background work: it finishes the deletion of topics.
+// Package worker does the background work: it finishes the deletion of topics, and it keeps the partitions' storage in
+// order (retention, sealed segments below the log start).
 //
-// Every broker may run one: each step can be repeated, also by several at a time.
+// Every broker may finish deletions: each step can be repeated, also by several at a time. Storage is worked on by the one
+// process that holds the lease.
 package worker
 
 import (

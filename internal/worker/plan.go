@@ -1,0 +1,120 @@
+package worker
+
+import (
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// What is due at a partition is decided here, from what a tick saw: nothing in this file asks Redis.
+
+// defaultSegment is the size by which a sealed segment counts as too large where the topic has no segment.bytes.
+const defaultSegment = 128 << 20
+
+// end is the offset after the log's last record.
+func (t *Target) end() int64 { return redisstream.EndOffset(t.Glance.LastSeq) }
+
+// rollDue tells whether the open segment is to be sealed: an idle one by its age, one whose owner does not roll by its
+// size. An empty one never is.
+func (t *Target) rollDue(openBytes int64) bool {
+	c, g := t.Config, &t.Glance
+	if !c.Segmented || g.Length == 0 {
+		return false
+	}
+	old := c.SegmentMs >= 0 && g.Now >= g.First.Ms+uint64(c.SegmentMs)
+	return old || c.SegmentBytes >= 0 && openBytes >= c.SegmentBytes
+}
+
+// cutoff is the append time, in ms, below which retention.ms lets records go. ok is false where nothing goes by time.
+func (t *Target) cutoff() (ms uint64, ok bool) {
+	c := t.Config
+	if !c.Delete || c.RetentionMs < 0 || t.Glance.Now < uint64(c.RetentionMs) {
+		return 0, false
+	}
+	return t.Glance.Now - uint64(c.RetentionMs), true
+}
+
+// expired tells where the log is to start by time: at start, or, when a segment holds records on both sides of the cutoff,
+// at the first of its records that is not below it. straddling is that segment's number, -1 for the open one.
+func (t *Target) expired(cutoff uint64) (start int64, straddling int64, search bool) {
+	g := &t.Glance
+	start = g.LogStart
+	for _, seg := range g.Segments {
+		if seg.LastMs >= cutoff {
+			return start, seg.Number, seg.FirstMs < cutoff
+		}
+		start = max(start, seg.Last+1)
+	}
+	switch {
+	case g.Length == 0 || g.First.Ms >= cutoff:
+		return start, 0, false
+	case g.Last.Ms < cutoff:
+		return max(start, t.end()), 0, false
+	}
+	return start, -1, true
+}
+
+// oversize tells where the log is to start by retention.bytes: the oldest segments go while the rest has at least that
+// many bytes. excess is what the rest has beyond it when it cannot be dropped whole: in the stream of segment number, -1 for
+// the open one.
+func (t *Target) oversize(z *size) (start int64, excess int64, number int64) {
+	g, limit := &t.Glance, t.Config.RetentionBytes
+	start = g.LogStart
+	if !t.Config.Delete || limit < 0 {
+		return start, 0, -1
+	}
+	rest := z.open
+	for _, seg := range g.Segments {
+		rest += t.living(seg, z.sealed[seg.Number])
+	}
+	for _, seg := range g.Segments {
+		bytes := t.living(seg, z.sealed[seg.Number])
+		if rest-bytes < limit {
+			if !t.huge(bytes) {
+				return start, 0, -1
+			}
+			return start, rest - limit, seg.Number
+		}
+		rest -= bytes
+		start = max(start, seg.Last+1)
+	}
+	return start, rest - limit, -1
+}
+
+// living is the part of a sealed segment's bytes that is not below the log start.
+func (t *Target) living(seg redisstream.Segment, bytes int64) int64 {
+	below := min(max(t.Glance.LogStart-seg.Base, 0), seg.Last-seg.Base+1)
+	return bytes - int64(float64(below)/float64(seg.Last-seg.Base+1)*float64(bytes))
+}
+
+// huge tells whether a sealed segment is far above segment.bytes, as an adopted unsegmented stream is: its head is trimmed.
+func (t *Target) huge(bytes int64) bool { return bytes > 2*t.segmentBytes() }
+
+func (t *Target) segmentBytes() int64 {
+	if t.Config.SegmentBytes > 0 {
+		return t.Config.SegmentBytes
+	}
+	return defaultSegment
+}
+
+// droppable lists the sealed segments that lie below the log start.
+func (t *Target) droppable() []redisstream.Segment {
+	list := t.Glance.Segments
+	n := 0
+	for n < len(list) && list[n].Last < t.Glance.LogStart {
+		n++
+	}
+	return list[:n]
+}
+
+// headDue names the stream whose head lies below the log start and is to be trimmed: the open one's, or that of a huge
+// sealed segment of which as much as a usual segment may go.
+func (t *Target) headDue(z *size) (number int64, due bool) {
+	g := &t.Glance
+	for _, seg := range g.Segments {
+		if seg.Last < g.LogStart {
+			continue
+		}
+		bytes := z.sealed[seg.Number]
+		return seg.Number, t.huge(bytes) && bytes-t.living(seg, bytes) >= t.segmentBytes()
+	}
+	return -1, g.Length > 0 && int64(g.First.Seq) < g.LogStart
+}

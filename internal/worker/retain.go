@@ -1,0 +1,200 @@
+package worker
+
+import (
+	"context"
+	"math"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+const (
+	// maxRounds bounds the steps at one partition in one tick. What is left is due at the next.
+	maxRounds = 64
+	// Entries removed by one script: at least as many as a node has by default, else no node would ever go whole; and at
+	// most so many, or bytes, that Redis is not held up for long.
+	minStep   = 100
+	maxStep   = 2000
+	stepBytes = 2 << 20
+	// slack is the part of retention.bytes beyond it that is not worth another round.
+	slack = 0.01
+)
+
+// work does what is due at a partition, step by step: it looks again after each.
+func (s *Storage) work(ctx context.Context, t *Target) error {
+	for range maxRounds {
+		if more, err := s.step(ctx, t); err != nil || !more {
+			return err
+		}
+		if err := s.again(ctx, t); err != nil {
+			return err
+		}
+		if err := s.weigh(ctx, []Target{*t}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step does the first thing that is due, and reports whether there was one.
+func (s *Storage) step(ctx context.Context, t *Target) (more bool, err error) {
+	z := s.sizes.of(t)
+	if below := t.droppable(); len(below) > 0 {
+		return s.drop(ctx, t, z, below)
+	}
+	if number, due := t.headDue(z); due {
+		return s.trim(ctx, t, z, number)
+	}
+	start, err := s.retained(ctx, t, z)
+	if err != nil || start <= t.Glance.LogStart {
+		return false, err
+	}
+	if err := s.hold(ctx); err != nil {
+		return false, err
+	}
+	got, err := s.Redis.RaiseStart(ctx, t.Keys, t.claim(), start)
+	return got > t.Glance.LogStart, err
+}
+
+// drop removes sealed segments below the log start.
+func (s *Storage) drop(ctx context.Context, t *Target, z *size, segments []redisstream.Segment) (more bool, err error) {
+	for _, seg := range segments {
+		if err := s.hold(ctx); err != nil {
+			return false, err
+		}
+		dropped, err := s.Redis.DropSegment(ctx, t.Keys, t.claim(), seg.Number)
+		if err != nil {
+			return false, err
+		}
+		if dropped {
+			more = true
+			s.Observer.SegmentDropped()
+			s.gained(z.sealed[seg.Number])
+		}
+	}
+	return more, nil
+}
+
+// gained counts memory that Redis has back.
+func (s *Storage) gained(bytes int64) {
+	s.freed += bytes
+	s.Observer.BytesFreed(bytes)
+}
+
+// retained is where the log is to start by the topic's retention.
+func (s *Storage) retained(ctx context.Context, t *Target, z *size) (start int64, err error) {
+	start = t.Glance.LogStart
+	if cutoff, ok := t.cutoff(); ok {
+		if start, err = s.byTime(ctx, t, z, cutoff); err != nil {
+			return 0, err
+		}
+	}
+	if limit := t.Config.RetentionBytes; limit >= 0 && t.Config.Delete && z.total() > limit/2 {
+		if err := s.exactly(ctx, t); err != nil { // an estimate may be wrong by half
+			return 0, err
+		}
+		bySize, err := s.bySize(ctx, t, z)
+		if err != nil {
+			return 0, err
+		}
+		start = max(start, bySize)
+	}
+	return min(start, t.end()), nil
+}
+
+// byTime finds the first offset that retention.ms keeps.
+func (s *Storage) byTime(ctx context.Context, t *Target, z *size, cutoff uint64) (int64, error) {
+	start, straddling, search := t.expired(cutoff)
+	if !search || z.kept.Ms >= cutoff && int64(z.kept.Seq) <= t.Glance.LogStart {
+		return start, nil // also where the last search found a record that is still young enough
+	}
+	id, found, err := s.Redis.FirstAt(ctx, t.stream(straddling), cutoff)
+	if err != nil || !found { // not found: it was trimmed or sealed meanwhile
+		return start, err
+	}
+	if straddling >= 0 {
+		z.kept = id
+	}
+	return max(start, int64(id.Seq)), nil
+}
+
+// bySize finds the first offset that retention.bytes keeps. Within a stream the records to go are counted by the mean size
+// of those at its head; what is left is measured again.
+func (s *Storage) bySize(ctx context.Context, t *Target, z *size) (int64, error) {
+	start, excess, number := t.oversize(z)
+	if start > t.Glance.LogStart || float64(excess) <= slack*float64(t.Config.RetentionBytes) {
+		return start, nil
+	}
+	first, entries := t.extent(number)
+	weights, err := s.Redis.Weigh(ctx, []string{t.stream(number)}, int(min(excess/4096+1, 1<<15)))
+	if err != nil || weights[0] == 0 {
+		return start, err
+	}
+	count := int64(float64(excess) / float64(weights[0]) * float64(entries))
+	return max(start, max(first, t.Glance.LogStart)+count), nil
+}
+
+// stream names the stream of a segment; -1: the open one.
+func (t *Target) stream(number int64) string {
+	if number < 0 {
+		return t.Keys.Stream
+	}
+	return t.Keys.Segment(number)
+}
+
+// extent is the first offset of a segment's stream and how many entries it has.
+func (t *Target) extent(number int64) (first, entries int64) {
+	for _, seg := range t.Glance.Segments {
+		if seg.Number == number {
+			return seg.Base, seg.Last - seg.Base + 1
+		}
+	}
+	return int64(t.Glance.First.Seq), t.Glance.Length
+}
+
+// trim removes the head of a stream below the log start, in bounded steps.
+func (s *Storage) trim(ctx context.Context, t *Target, z *size, number int64) (more bool, err error) {
+	keep, found, err := s.Redis.Seek(ctx, t.stream(number), t.Glance.LogStart)
+	if err != nil {
+		return false, err
+	}
+	if !found { // all of it is below
+		keep = redisstream.ID{Ms: t.Glance.Last.Ms, Seq: t.Glance.Last.Seq + 1}
+	}
+	weights, err := s.Redis.Weigh(ctx, []string{t.stream(number)}, estimateNodes)
+	if err != nil {
+		return false, err
+	}
+	_, entries := t.extent(number)
+	mean := max(1, weights[0]/max(1, entries))
+	head := redisstream.Head{Segment: number, Start: t.Glance.LogStart, Keep: keep, Step: int(min(max(stepBytes/mean, minStep), maxStep))}
+	for {
+		if err := s.hold(ctx); err != nil {
+			return more, err
+		}
+		removed, first, err := s.Redis.TrimHead(ctx, t.Keys, t.claim(), head)
+		if err != nil {
+			return more, err
+		}
+		if removed > 0 {
+			more = true
+			s.Observer.RecordsTrimmed(removed)
+			s.gained(removed * mean)
+		}
+		if (first == redisstream.ID{}) || !keep.After(first) || head.Step == 0 {
+			return more, nil
+		}
+		if removed == 0 {
+			widen(&head, first)
+		}
+	}
+}
+
+// widen chooses the next step after one in which no node could go whole: the rest of a node when no more than that is
+// left, else a larger one.
+func widen(h *redisstream.Head, first redisstream.ID) {
+	if h.Step > math.MaxInt16 || h.Keep.Seq-first.Seq <= uint64(h.Step) {
+		h.Step = 0
+		return
+	}
+	h.Step *= 2
+}

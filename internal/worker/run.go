@@ -1,0 +1,111 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+const (
+	// pauseAfter bounds how often ticks follow each other, however often Wake is called.
+	pauseAfter = time.Second
+	// watchEvery is how often the leader looks whether Redis is full: whoever was refused may be another process.
+	watchEvery = 5 * time.Second
+	// releaseLimit bounds the giving back of the lease when the worker ends.
+	releaseLimit = time.Second
+)
+
+// Run works until ctx ends: at once, at every tick and when it is woken. Then it gives its lease back.
+func (s *Storage) Run(ctx context.Context) {
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
+		defer cancel()
+		s.release(last)
+	}()
+	next := time.NewTimer(0)
+	defer next.Stop()
+	watch := time.NewTicker(watchEvery)
+	defer watch.Stop()
+	for {
+		var only map[partition.Ref]struct{}
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		case <-s.wake:
+			only = s.wanted()
+		case <-watch.C:
+			if !s.pressed(ctx) {
+				continue
+			}
+		}
+		wait := s.attempt(ctx, only)
+		if only == nil {
+			next.Reset(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pauseAfter):
+		}
+	}
+}
+
+// attempt runs one tick, logs what made it fail and tells how long to wait for the next.
+func (s *Storage) attempt(ctx context.Context, only map[partition.Ref]struct{}) time.Duration {
+	err := s.tick(ctx, only)
+	if err == nil || ctx.Err() != nil {
+		return s.Tick
+	}
+	if held, ok := errors.AsType[*redisstream.HeldError](err); ok {
+		s.leave()
+		left := time.Duration(held.Expiry-held.Now) * time.Millisecond // a worker that died gave nothing back
+		return min(s.Tick, left+time.Millisecond)
+	}
+	s.Observer.WorkerFailed("tick")
+	if errors.Is(err, redisstream.ErrLeaseLost) || errors.Is(err, redisstream.ErrFenced) {
+		s.leave()
+		s.Log.Warn("storage worker: another process took over", "error", err)
+		return s.Tick
+	}
+	s.Observer.WorkerLeads(false)
+	s.Log.Warn("storage worker: its tick failed and is repeated", "error", err, "in", s.Tick)
+	return s.Tick
+}
+
+// pressed tells whether this process leads and Redis is full.
+func (s *Storage) pressed(ctx context.Context) bool {
+	if s.lease.fence == 0 {
+		return false
+	}
+	used, limit, err := s.Redis.Memory(ctx)
+	return err == nil && limit > 0 && used > limit
+}
+
+// relieve says so when Redis is full although all was done that retention allows, and looks again soon when more may go.
+func (s *Storage) relieve(ctx context.Context) error {
+	used, limit, err := s.Redis.Memory(ctx)
+	if err != nil {
+		return err
+	}
+	full := limit > 0 && used > limit
+	stuck := full && s.freed == 0
+	if full && !stuck {
+		s.Wake() // Redis frees in the background: what was done may not show yet
+	}
+	switch {
+	case stuck && !s.full:
+		s.Log.Error("Redis is full and no topic's retention lets anything go: producers are refused until maxmemory is raised, or retention.bytes or retention.ms lowered",
+			"used", used, "maxmemory", limit)
+	case !full && s.full:
+		s.Log.Info("Redis has memory again", "used", used, "maxmemory", limit)
+	}
+	if stuck || !full {
+		s.full = stuck
+	}
+	s.Observer.RedisFull(s.full)
+	return nil
+}

@@ -1,0 +1,236 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// Topics lists the topics there are. The list must not be changed.
+type Topics interface{ All() []*metadata.Topic }
+
+// Redis is what the storage worker needs of the Redis that holds the messages: each change is one script that carries a
+// Claim, takes a bounded step and may be repeated. Safe for concurrent use.
+type Redis interface {
+	Lease(ctx context.Context, q redisstream.LeaseRequest) (fence int64, err error)
+	Glances(ctx context.Context, keys []redisstream.Keys) ([]redisstream.Glance, error)
+	RaiseStart(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, start int64) (int64, error)
+	DropSegment(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, number int64) (bool, error)
+	TrimHead(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, h redisstream.Head) (int64, redisstream.ID, error)
+	FirstAt(ctx context.Context, stream string, ms uint64) (redisstream.ID, bool, error)
+	Seek(ctx context.Context, stream string, offset int64) (redisstream.ID, bool, error)
+	Weigh(ctx context.Context, streams []string, nodes int) ([]int64, error)
+	Memory(ctx context.Context) (used, limit int64, err error)
+}
+
+// Observer is told what the storage worker does, for metrics. Its methods must not block.
+type Observer interface {
+	WorkerLeads(leads bool)
+	WorkerTicked(took time.Duration)
+	WorkerFailed(operation string)
+	SegmentDropped()
+	RecordsTrimmed(records int64)
+	BytesFreed(bytes int64)
+	LocalBytes(byTopic map[string]int64)
+	RedisFull(nothingCanGo bool)
+}
+
+// Settings of the storage worker.
+type Settings struct {
+	Namespace string
+	Owner     string        // unique to this start of the process
+	Tick      time.Duration // between two looks at all partitions
+	Lease     time.Duration // how long the others wait for a worker that died; above Tick
+}
+
+// Dependencies are what a storage worker is made of beside its settings.
+type Dependencies struct {
+	Topics   Topics
+	Redis    Redis
+	Observer Observer
+	Log      *slog.Logger
+	// Gone tells whether another worker's process is provably dead, so that its lease need not be waited for. It may be nil.
+	Gone func(owner string) bool
+}
+
+// Storage is the storage worker of one process. Of all processes the one that holds the lease acts: it drops and trims what
+// retention and DeleteRecords put below the log start, in any process, by scripts on Redis alone.
+type Storage struct {
+	Settings
+	Dependencies
+	now   func() time.Time
+	lease lease
+	sizes sizes
+	full  bool // Redis was full and nothing could go when it was looked at last
+	freed int64
+
+	wake chan struct{}
+	mu   sync.Mutex
+	refs map[partition.Ref]struct{} // to look at before the next tick
+	all  bool
+}
+
+// NewStorage makes a storage worker.
+func NewStorage(s Settings, d Dependencies) *Storage {
+	return &Storage{Settings: s, Dependencies: d, now: time.Now, sizes: sizes{}, wake: make(chan struct{}, 1), refs: map[partition.Ref]struct{}{}}
+}
+
+// Wake asks for a look at some partitions before the next tick, or at all when none is named. It does not block.
+func (s *Storage) Wake(refs ...partition.Ref) {
+	s.mu.Lock()
+	s.all = s.all || len(refs) == 0
+	for _, r := range refs {
+		s.refs[r] = struct{}{}
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// wanted takes what Wake was asked for. nil: all partitions.
+func (s *Storage) wanted() map[partition.Ref]struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refs := s.refs
+	if s.all {
+		refs = nil
+	}
+	s.refs, s.all = map[partition.Ref]struct{}{}, false
+	return refs
+}
+
+// RunOnce takes or renews the lease and does what is due, at all partitions. While another process holds the lease it does
+// nothing: the error is then a *redisstream.HeldError.
+func (s *Storage) RunOnce(ctx context.Context) error { return s.tick(ctx, nil) }
+
+// tick looks at the partitions named, or at all when only is nil.
+func (s *Storage) tick(ctx context.Context, only map[partition.Ref]struct{}) error {
+	began := s.now()
+	s.freed = 0
+	if s.lease.fence != 0 && !began.Before(s.lease.ends) {
+		s.leave() // take it again
+	}
+	if err := s.hold(ctx); err != nil {
+		return err
+	}
+	targets := s.targets(only)
+	if err := s.glance(ctx, targets); err != nil {
+		return err
+	}
+	if err := s.visit(ctx, targets, only == nil); err != nil {
+		return err
+	}
+	s.Observer.WorkerLeads(true)
+	s.Observer.WorkerTicked(s.now().Sub(began))
+	if only != nil {
+		return nil
+	}
+	return s.relieve(ctx)
+}
+
+// targets lists the partitions by topic.
+func (s *Storage) targets(only map[partition.Ref]struct{}) []Target {
+	var list []Target
+	for _, t := range s.Topics.All() {
+		for p := range t.Partitions {
+			ref := partition.Ref{Topic: t.Name, ID: t.ID, Partition: p}
+			if _, named := only[ref]; !named && only != nil {
+				continue
+			}
+			list = append(list, Target{
+				Ref: ref, Keys: redisstream.NewKeys(s.Namespace, t.Name, p), TopicID: fmt.Sprintf("%x", t.ID[:]),
+				Config: &t.Config, Fence: s.lease.fence,
+			})
+		}
+	}
+	return list
+}
+
+// glance looks at the targets.
+func (s *Storage) glance(ctx context.Context, targets []Target) error {
+	keys := make([]redisstream.Keys, len(targets))
+	for i := range targets {
+		keys[i] = targets[i].Keys
+	}
+	glances, err := s.Redis.Glances(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for i := range targets {
+		targets[i].Glance = glances[i]
+	}
+	return nil
+}
+
+// visit weighs the targets that changed and does what is due at each. What fails at one does not hold up the others,
+// unless Redis is away or the lease is lost.
+func (s *Storage) visit(ctx context.Context, targets []Target, everything bool) error {
+	targets = slices.DeleteFunc(targets, func(t Target) bool { return !s.alive(&t) })
+	if err := s.weigh(ctx, targets); err != nil {
+		return err
+	}
+	for i := range targets {
+		t := &targets[i]
+		err := s.work(ctx, t)
+		switch {
+		case err == nil, errors.Is(err, redisstream.ErrDeleted): // the deletion's own worker takes what is left
+		case stops(err):
+			return err
+		default:
+			s.Observer.WorkerFailed("partition")
+			s.Log.Warn("storage of a partition was not worked on: trying again at the next tick",
+				"topic", t.Ref.Topic, "partition", t.Ref.Partition, "error", err)
+		}
+	}
+	if everything {
+		s.sizes.keepOnly(targets)
+		s.Observer.LocalBytes(s.sizes.byTopic())
+	}
+	return nil
+}
+
+// alive tells whether the partition was written to in this life of its topic.
+func (s *Storage) alive(t *Target) bool {
+	if err := t.Glance.Err; err != nil {
+		s.Observer.WorkerFailed("look")
+		s.Log.Warn("a partition cannot be looked at", "topic", t.Ref.Topic, "partition", t.Ref.Partition, "error", err)
+		return false
+	}
+	return t.Glance.Exists && t.Glance.TopicID == t.TopicID
+}
+
+// stops tells whether an error ends the tick: nothing more can or may be done in it.
+func stops(err error) bool {
+	return errors.Is(err, redisstream.ErrFenced) || errors.Is(err, redisstream.ErrLeaseLost) || errors.Is(err, redisstream.ErrUnavailable) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// again looks at one target anew.
+func (s *Storage) again(ctx context.Context, t *Target) error {
+	glances, err := s.Redis.Glances(ctx, []redisstream.Keys{t.Keys})
+	if err != nil {
+		return err
+	}
+	if t.Glance = glances[0]; t.Glance.Err != nil {
+		return t.Glance.Err
+	}
+	if t.Glance.TopicID != t.TopicID {
+		return redisstream.ErrDeleted
+	}
+	return nil
+}
+
+// claim is what changes of the target carry.
+func (t *Target) claim() redisstream.Claim {
+	return redisstream.Claim{TopicID: t.TopicID, Fence: t.Fence}
+}

@@ -118,7 +118,7 @@ func (b *Broker) metadataRedis(ctx context.Context) (rueidis.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := metadata.CheckServer(ctx, client, "metadata", b.log.With(componentKey, "metadata")); err != nil {
+	if err := metadata.CheckServer(ctx, client, b.cfg.Namespace, "metadata", b.log.With(componentKey, "metadata")); err != nil {
 		client.Close()
 		return nil, err
 	}
@@ -127,23 +127,15 @@ func (b *Broker) metadataRedis(ctx context.Context) (rueidis.Client, error) {
 
 // checkMessages checks a Redis that holds messages only, and claims its namespace for the cluster.
 func (b *Broker) checkMessages(ctx context.Context, cluster string) error {
-	mine, err := streamOptions(b.cfg.Messages, b.cfg.Storage)
-	if err != nil {
+	if same, err := sameRedis(&b.cfg); same || err != nil {
 		return err
-	}
-	metadataToo, err := streamOptions(b.cfg.Redis, b.cfg.Storage)
-	if err != nil {
-		return err
-	}
-	if mine.Address == metadataToo.Address && mine.DB == metadataToo.DB {
-		return nil
 	}
 	client, err := metadataClient(b.cfg.Messages)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if err := metadata.CheckServer(ctx, client, "messages", b.log.With(componentKey, "metadata")); err != nil {
+	if err := metadata.CheckServer(ctx, client, b.cfg.Namespace, "messages", b.log.With(componentKey, "metadata")); err != nil {
 		return err
 	}
 	return metadata.ClaimMessages(ctx, client, b.cfg.Namespace, cluster, "korvet "+b.opt.Version)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
 )
@@ -208,49 +207,4 @@ func RemoveEpochs(c Conn, keys Keys, epochs []int32) {
 // RemoveFields drops fields of a token's state hash. Late, it lands in a dead key. Nothing depends on the answer.
 func RemoveFields(c Conn, keys Keys, token string, names []string) {
 	ask(c, resp.AppendCommand(nil, append([]string{"HDEL", keys.State(token)}, names...)...), func(resp.Value, error) {})
-}
-
-// Check tells whether this Redis trims streams by id as documented: some early releases of 6.2 removed too much.
-func (s *Shard) Check(ctx context.Context, namespace string) error {
-	key := namespace + ":storage:check"
-	var request []byte
-	request = resp.AppendCommand(request, "DEL", key)
-	for _, id := range []string{"1-1", "1-2", "1-3", "5-1"} {
-		request = resp.AppendCommand(request, "XADD", key, id, "f", "v")
-	}
-	request = resp.AppendCommand(request, "XTRIM", key, "MINID", "5")
-	request = resp.AppendCommand(request, "XLEN", key)
-	request = resp.AppendCommand(request, "DEL", key)
-	var got []string
-	err := s.reads.do(ctx, request, func(r *resp.Reader) error {
-		for range 8 {
-			v, err := r.Value()
-			if err != nil {
-				return err
-			}
-			got = append(got, v.Text())
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("check redis: %w", err)
-	}
-	for _, answer := range got {
-		if e := refusal(resp.Error(answer)); knownRefusal(e.Code) {
-			return fmt.Errorf("check redis: %w", e) // says nothing about trimming
-		}
-	}
-	if got[5] != "3" || got[6] != "1" {
-		return fmt.Errorf("this redis trims streams wrongly (XTRIM MINID answered %s, left %s of 1): use 6.2.14 or later",
-			got[5], strings.TrimSpace(got[6]))
-	}
-	return nil
-}
-
-func knownRefusal(code string) bool {
-	switch code {
-	case "OOM", "MISCONF", "READONLY", "LOADING", "NOREPLICAS", "MASTERDOWN", "BUSY", "CLUSTERDOWN":
-		return true
-	}
-	return false
 }

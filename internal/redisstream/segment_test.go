@@ -460,18 +460,3 @@ func TestSizeGrowsWithTheRecordsAndCountsMissingStreamsNothing(t *testing.T) {
 		t.Errorf("%d bytes, after 110 kB more %d", before, after)
 	}
 }
-
-func TestCheckAcceptsThisRedisAndLeavesNothing(t *testing.T) {
-	b := newBench(t)
-	if err := b.shard.Check(t.Context(), "korvet"); err != nil {
-		t.Error(err)
-	}
-	if n := b.text("DBSIZE"); n != "0" {
-		t.Errorf("%s keys are left", n)
-	}
-	b.Do("CONFIG", "SET", "maxmemory", "1")
-	refused, ok := errors.AsType[*RefusedError](b.shard.Check(t.Context(), "korvet"))
-	if !ok || refused.Code != "OOM" {
-		t.Errorf("without memory: %v, want OOM", refused)
-	}
-}

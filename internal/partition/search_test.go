@@ -15,17 +15,8 @@ import (
 func (f *fixture) roll(ref partition.Ref, open int64) {
 	f.t.Helper()
 	keys := redisstream.NewKeys("korvet", ref.Topic, ref.Partition)
-	done, err := redisstream.Await(f.t.Context(), func(done func(bool, error)) {
-		f.shard.Acquire(keys.Stream, func(c redisstream.Conn, err error) {
-			if err != nil {
-				done(false, err)
-				return
-			}
-			redisstream.Roll(c, keys, fmt.Sprintf("%x", ref.ID[:]), open, done)
-		})
-	})
-	if err != nil || !done {
-		f.t.Fatalf("roll: %v, %v", done, err)
+	if _, rolled, err := f.shard.Roll(f.t.Context(), keys, fmt.Sprintf("%x", ref.ID[:]), open, 1); err != nil || !rolled {
+		f.t.Fatalf("roll: %v, %v", rolled, err)
 	}
 }
 

@@ -34,7 +34,7 @@ local f = redis.call('HMGET', KEYS[2], 'owner', 'token', 'topic', 'deleted', 'fl
 local owner, token, topic, deleted, tombstone, epoch = f[1], f[2] or '', f[3], f[4], f[5], f[6]
 if (deleted and ARGV[4] <= deleted) or (topic and ARGV[4] < topic) then return {'DELETED'} end
 if topic and ARGV[4] > topic then return {'UNFINISHED', topic} end
-local r = redis.call('HMGET', KEYS[6], 'open', 'start')
+local r = redis.call('HMGET', KEYS[6], 'open', 'start', 'sealed')
 if token ~= ARGV[2] or (r[1] or '') ~= ARGV[11] or (r[2] or '') ~= ARGV[14] then return {'STALE'} end
 
 local mine = owner == ARGV[1]
@@ -89,7 +89,9 @@ local landed = 0
 if ARGV[12] ~= '' then
   local first = after(redis.call('HGET', KEYS[6], 'start') or '0', string.match(ARGV[12], '-(%d+)'))
   local last, half = claim == ARGV[13] and claim == found, {}
-  for _, stream in ipairs({KEYS[1], KEYS[7]}) do
+  local streams = {KEYS[1]}
+  if r[3] and not after(string.match(ARGV[12], '-(%d+)'), r[3]) then streams[2] = KEYS[7] end -- else a sealed segment is left alone
+  for _, stream in ipairs(streams) do
     for _, e in ipairs(redis.call('XRANGE', stream, ARGV[12], ARGV[13])) do
       first, last = first or e[1] == ARGV[12], last or e[1] == ARGV[13]
       half[#half + 1] = {stream, e[1]}

@@ -193,9 +193,8 @@ func (c *interrupted) Send(write func(io.Writer) error, reply Reply) {
 func TestFenceDuringADeletionBeginsTheNextLifeAtItsStart(t *testing.T) {
 	for name, before := range map[string]func(b *bench){
 		"sealed segment": func(b *bench) {
-			rolled, err := Await(b.Context(), func(done func(bool, error)) { Roll(b.conn, b.keys, lifeOne, 0, done) })
-			if err != nil || !rolled {
-				b.Fatalf("roll: %v, %v", rolled, err)
+			if !b.roll(lifeOne, 0) {
+				b.Fatal("not rolled")
 			}
 		},
 		"deleted records": func(b *bench) {
@@ -351,8 +350,8 @@ func TestEpochsAreRecordedWithWhereTheyStart(t *testing.T) {
 
 func TestFenceTellsWhetherAnUnknownAppendLanded(t *testing.T) {
 	roll := func(b *bench) {
-		if ok, err := Await(b.Context(), func(done func(bool, error)) { Roll(b.conn, b.keys, lifeOne, 0, done) }); !ok || err != nil {
-			b.Fatalf("roll: %v, %v", ok, err)
+		if !b.roll(lifeOne, 0) {
+			b.Fatal("not rolled")
 		}
 	}
 	for name, c := range map[string]struct {

@@ -53,29 +53,6 @@ func (s *Shard) Trim(ctx context.Context, keys Keys, topicID string, logStart in
 	}
 }
 
-// Roll seals the open segment of one life of a partition. It answers false when there is nothing to seal, or when
-// another one rolled or took over meanwhile.
-func Roll(c Conn, keys Keys, topicID string, open int64, done func(bool, error)) {
-	ask(c, resp.AppendCommand(nil, "HGET", keys.Leader, "token"), func(v resp.Value, err error) {
-		if err != nil {
-			done(false, fmt.Errorf("read token: %w", err))
-			return
-		}
-		token := v.Str
-		k := []string{keys.Stream, keys.Leader, keys.Segments, keys.Segment(open), keys.State(token), keys.Times(open)}
-		rollScript.run(c, k, []string{topicID, strconv.FormatInt(open, 10), token}, func(v resp.Value, err error) {
-			if err == nil {
-				err = v.Err()
-			}
-			if err != nil {
-				done(false, scriptError("roll", err))
-				return
-			}
-			done(len(v.Elems) > 0 && v.Elems[0].Str == "OK", nil)
-		})
-	})
-}
-
 // Delete ends one life of a partition: all its keys go but the tombstone. Doing it again, or when another life is there,
 // does nothing.
 func (s *Shard) Delete(ctx context.Context, keys Keys, topicID string) error {

@@ -21,6 +21,12 @@ var deleteLua string
 //go:embed roll.lua
 var rollLua string
 
+//go:embed times.lua
+var timesLua string
+
+//go:embed weigh.lua
+var weighLua string
+
 //go:embed trim.lua
 var trimLua string
 
@@ -67,6 +73,8 @@ var (
 	releaseScript  = newScript(releaseLua)
 	deleteScript   = newScript(deleteLua)
 	rollScript     = newScript(rollLua)
+	timesScript    = newScript(timesLua)
+	weighScript    = newScript(weighLua)
 	trimScript     = newScript(trimLua)
 	seekScript     = newScript(seekLua)
 	mirrorScript   = newScript(mirrorLua)

@@ -93,7 +93,8 @@ func (w *world) roll() {
 	}
 	c := &conn{w: w, identity: w.identity}
 	w.conns = append(w.conns, c)
-	redisstream.Roll(c, w.keys(), topicHex(w), open, func(rolled bool, _ error) {
+	q := redisstream.RollRequest{TopicID: topicHex(w), Open: open, Token: w.redis.do("HGET", w.keys().Leader, "token").Str, Bytes: -1, MaxTimestamp: -1}
+	redisstream.Roll(c, w.keys(), q, func(_ redisstream.Segment, rolled bool, _ error) {
 		if rolled {
 			w.stats.Rolls++
 		}

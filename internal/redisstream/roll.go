@@ -1,0 +1,231 @@
+package redisstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+// RollRequest is what whoever seals an open segment knows of it.
+type RollRequest struct {
+	TopicID string
+	Open    int64  // its number
+	Token   string // of the partition's fence
+	// Bytes is what the stream was measured to use, MaxTimestamp the largest timestamp of its records; -1: unknown.
+	Bytes, MaxTimestamp int64
+	// Closing is the largest timestamp of the records after the time index's last entry, so that the index ends with the
+	// segment; nil leaves them to the entry that comes next.
+	Closing *int64
+
+	fence   string // the worker's fence number; empty: the owner rolls
+	claimed string // id of the last entry that the owner claimed, as the worker saw it
+}
+
+// ErrFenced means that a later worker has been at the partition: this one may change nothing any more.
+var ErrFenced = errors.New("a later storage worker is at work")
+
+// ErrNotOpen means that the segment is not the open one of this life any more, or that another fence or an append came in
+// between: nothing was done.
+var ErrNotOpen = errors.New("not the open segment as it was seen")
+
+// Roll seals the open segment for its owner. done is called exactly once; rolled is false when there is nothing to seal.
+// ErrNotOpen and a *RefusedError change nothing; after any other error the registry tells what happened.
+func Roll(c Conn, keys Keys, q RollRequest, done func(sealed Segment, rolled bool, err error)) {
+	rollScript.run(c, q.keys(keys), q.args(), func(v resp.Value, err error) {
+		if err == nil {
+			err = v.Err()
+		}
+		if err != nil {
+			done(Segment{}, false, scriptError("roll", err))
+			return
+		}
+		done(parseRoll(v, q.Open))
+	})
+}
+
+func (q *RollRequest) keys(k Keys) []string {
+	return []string{k.Stream, k.Leader, k.Segments, k.Segment(q.Open), k.State(q.Token), k.Times(q.Open)}
+}
+
+func (q *RollRequest) args() []string {
+	closing := ""
+	if q.Closing != nil {
+		closing = strconv.FormatInt(*q.Closing, 10)
+	}
+	return []string{
+		q.TopicID, strconv.FormatInt(q.Open, 10), q.Token, strconv.FormatInt(q.Bytes, 10), strconv.FormatInt(q.MaxTimestamp, 10),
+		closing, q.fence, q.claimed,
+	}
+}
+
+func parseRoll(v resp.Value, open int64) (sealed Segment, rolled bool, err error) {
+	if len(v.Elems) == 0 {
+		return Segment{}, false, scriptError("roll", nil)
+	}
+	switch v.Elems[0].Str {
+	case "OK":
+		if len(v.Elems) == 2 {
+			sealed, err = parseSegment(strconv.FormatInt(open, 10), v.Elems[1].Str)
+			return sealed, err == nil, err
+		}
+	case "EMPTY":
+		return Segment{}, false, nil
+	case "OTHER":
+		return Segment{}, false, fmt.Errorf("roll segment %d: %w", open, ErrNotOpen)
+	case "FENCED":
+		return Segment{}, false, fmt.Errorf("roll segment %d: %w", open, ErrFenced)
+	}
+	return Segment{}, false, fmt.Errorf("roll: %w: answer %q", resp.ErrProtocol, v.Elems[0].Str)
+}
+
+// measuredNodes bounds what measuring a stream looks at: 128 MiB of small records are some 33,000 nodes, which take Redis 1 to
+// 2 ms. The nodes of a longer stream are taken to be like its first ones.
+const measuredNodes = 32768
+
+// Weight is what Redis says of an open segment, and of the log it ends.
+type Weight struct {
+	Bytes    int64
+	First    ID // of its first entry; zero when it has none
+	Open     int64
+	LogStart int64
+}
+
+// Weigh measures the open segment.
+func Weigh(c Conn, keys Keys, done func(Weight, error)) {
+	weighScript.run(c, []string{keys.Stream, keys.Segments}, []string{strconv.Itoa(measuredNodes)}, func(v resp.Value, err error) {
+		if err == nil {
+			err = v.Err()
+		}
+		if err != nil || len(v.Elems) != 4 {
+			done(Weight{}, scriptError("weigh open segment", err))
+			return
+		}
+		var p numbers
+		w := Weight{Bytes: v.Elems[0].Int, Open: int64(p.uint(v.Elems[2])), LogStart: int64(p.uint(v.Elems[3]))}
+		if first := v.Elems[1].Str; first != "" && p.err == nil {
+			w.First, p.err = ParseID(first)
+		}
+		done(w, p.err)
+	})
+}
+
+// timesStep is how many entries of the time index are moved at once.
+const timesStep = 500
+
+// MoveTimes moves entries of the time index, by their offsets, from the token's state to a sealed segment. Nothing depends on
+// the answers: entries that stay behind are found there.
+func MoveTimes(c Conn, keys Keys, topicID, token string, segment int64, offsets []int64) {
+	for step := range slices.Chunk(offsets, timesStep) {
+		k, args := moveTimes(keys, topicID, token, segment, step)
+		timesScript.run(c, k, args, func(resp.Value, error) {})
+	}
+}
+
+func moveTimes(keys Keys, topicID, token string, segment int64, offsets []int64) (k, args []string) {
+	args = []string{topicID, token, strconv.FormatInt(segment, 10)}
+	for _, o := range offsets {
+		args = append(args, strconv.FormatInt(o, 10))
+	}
+	return []string{keys.Leader, keys.Segments, keys.State(token), keys.Times(segment)}, args
+}
+
+// Roll seals the open segment of one life of a partition for the storage worker with this fence number, beside the owner if
+// there is one. rolled is false when there is nothing to seal. ErrNotOpen, ErrFenced and a *RefusedError change nothing; after
+// any other error the registry tells what happened.
+func (s *Shard) Roll(ctx context.Context, keys Keys, topicID string, open, fence int64) (sealed Segment, rolled bool, err error) {
+	leader, err := s.reads.value(ctx, resp.AppendCommand(nil, "HGET", keys.Leader, "token"))
+	if err != nil {
+		return Segment{}, false, scriptError("read token", err)
+	}
+	q := RollRequest{TopicID: topicID, Open: open, Token: leader.Str, fence: strconv.FormatInt(fence, 10)}
+	index, err := s.openIndex(ctx, keys, &q)
+	if err != nil {
+		return Segment{}, false, err
+	}
+	bytes, err := s.reads.value(ctx, resp.AppendCommand(nil, "MEMORY", "USAGE", keys.Stream, "SAMPLES", strconv.Itoa(measuredNodes)))
+	if err != nil {
+		return Segment{}, false, scriptError("measure stream", err)
+	}
+	q.Bytes = bytes.Int
+	v, err := s.script(ctx, rollScript, q.keys(keys), q.args())
+	if err != nil {
+		return Segment{}, false, scriptError("roll", err)
+	}
+	if sealed, rolled, err = parseRoll(v, open); !rolled {
+		return Segment{}, false, err
+	}
+	index = slices.DeleteFunc(index, func(o int64) bool { return o > sealed.Last })
+	for step := range slices.Chunk(index, timesStep) {
+		k, args := moveTimes(keys, topicID, q.Token, open, step)
+		if _, err := s.script(ctx, timesScript, k, args); err != nil {
+			break // they stay where they are found, too
+		}
+	}
+	return sealed, true, nil
+}
+
+// openIndex reads the time index's entries of the open segment, the last entry that the owner claimed and the largest
+// timestamp, if all are known.
+func (s *Shard) openIndex(ctx context.Context, keys Keys, q *RollRequest) (offsets []int64, err error) {
+	var notes [2]resp.Value
+	request := resp.AppendCommand(nil, "HMGET", keys.State(q.Token), "last", "tail")
+	if err := s.readAll(ctx, resp.AppendCommand(request, "HGET", keys.Segments, "sealed"), notes[:]); err != nil {
+		return nil, err
+	}
+	for _, v := range notes {
+		if err := v.Err(); err != nil {
+			return nil, scriptError("read state", err)
+		}
+	}
+	sealed, err := strconv.ParseInt(notes[1].Str, 10, 64)
+	if err != nil {
+		sealed = -1
+	}
+	q.MaxTimestamp, q.claimed = -1, notes[0].Elems[0].Str
+	if tail := strings.Fields(notes[0].Elems[1].Str); len(tail) == 3 { // first offset, count, largest timestamp
+		if ms, err := strconv.ParseInt(tail[2], 10, 64); err == nil && tail[1] != "0" {
+			q.MaxTimestamp = ms
+		}
+	}
+	for cursor := ""; cursor != "0"; {
+		if cursor == "" {
+			cursor = "0"
+		}
+		v, err := s.reads.value(ctx, resp.AppendCommand(nil, "HSCAN", keys.State(q.Token), cursor, "MATCH", "t:*", "COUNT", "1000"))
+		if err == nil && len(v.Elems) != 2 {
+			err = resp.ErrProtocol
+		}
+		if err != nil {
+			return nil, scriptError("read time index", err)
+		}
+		cursor = v.Elems[0].Str
+		v.Elems[1].Pairs(func(name string, value resp.Value) {
+			offset, err := strconv.ParseInt(strings.TrimPrefix(name, "t:"), 10, 64)
+			if err != nil || offset <= sealed {
+				return
+			}
+			offsets = append(offsets, offset)
+			if ms, err := strconv.ParseInt(value.Str, 10, 64); err == nil {
+				q.MaxTimestamp = max(q.MaxTimestamp, ms)
+			}
+		})
+	}
+	q.MaxTimestamp = KnownTimestamp(q.MaxTimestamp)
+	return offsets, nil
+}
+
+// unreadTimestamp is what a time index has of records that nobody has looked at.
+const unreadTimestamp = 1<<63 - 1
+
+// KnownTimestamp is a largest timestamp as the registry has it: -1 when it is not known.
+func KnownTimestamp(ms int64) int64 {
+	if ms == unreadTimestamp {
+		return -1
+	}
+	return max(ms, -1)
+}

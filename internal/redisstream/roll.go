@@ -26,9 +26,6 @@ type RollRequest struct {
 	claimed string // id of the last entry that the owner claimed, as the worker saw it
 }
 
-// ErrFenced means that a later worker has been at the partition: this one may change nothing any more.
-var ErrFenced = errors.New("a later storage worker is at work")
-
 // ErrNotOpen means that the segment is not the open one of this life any more, or that another fence or an append came in
 // between: nothing was done.
 var ErrNotOpen = errors.New("not the open segment as it was seen")
@@ -134,15 +131,14 @@ func moveTimes(keys Keys, topicID, token string, segment int64, offsets []int64)
 	return []string{keys.Leader, keys.Segments, keys.State(token), keys.Times(segment)}, args
 }
 
-// Roll seals the open segment of one life of a partition for the storage worker with this fence number, beside the owner if
-// there is one. rolled is false when there is nothing to seal. ErrNotOpen, ErrFenced and a *RefusedError change nothing; after
+// Roll seals the open segment for the storage worker, beside the owner if there is one. rolled is false when there is nothing to seal. ErrNotOpen, ErrFenced and a *RefusedError change nothing; after
 // any other error the registry tells what happened.
-func (s *Shard) Roll(ctx context.Context, keys Keys, topicID string, open, fence int64) (sealed Segment, rolled bool, err error) {
+func (s *Shard) Roll(ctx context.Context, keys Keys, c Claim, open int64) (sealed Segment, rolled bool, err error) {
 	leader, err := s.reads.value(ctx, resp.AppendCommand(nil, "HGET", keys.Leader, "token"))
 	if err != nil {
 		return Segment{}, false, scriptError("read token", err)
 	}
-	q := RollRequest{TopicID: topicID, Open: open, Token: leader.Str, fence: strconv.FormatInt(fence, 10)}
+	q := RollRequest{TopicID: c.TopicID, Open: open, Token: leader.Str, fence: strconv.FormatInt(c.Fence, 10)}
 	index, err := s.openIndex(ctx, keys, &q)
 	if err != nil {
 		return Segment{}, false, err
@@ -161,7 +157,7 @@ func (s *Shard) Roll(ctx context.Context, keys Keys, topicID string, open, fence
 	}
 	index = slices.DeleteFunc(index, func(o int64) bool { return o > sealed.Last })
 	for step := range slices.Chunk(index, timesStep) {
-		k, args := moveTimes(keys, topicID, q.Token, open, step)
+		k, args := moveTimes(keys, c.TopicID, q.Token, open, step)
 		if _, err := s.script(ctx, timesScript, k, args); err != nil {
 			break // they stay where they are found, too
 		}

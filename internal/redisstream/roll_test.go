@@ -47,7 +47,7 @@ func TestTheOwnersRollSaysWhatItKnowsAndClosesTheTimeIndex(t *testing.T) {
 
 func TestAWorkerBehindALaterOneRollsNothing(t *testing.T) {
 	b, token, ms := filled(t, 5)
-	if _, rolled, err := b.shard.Roll(t.Context(), b.keys, lifeOne, 0, 20); err != nil || !rolled {
+	if _, rolled, err := b.shard.Roll(t.Context(), b.keys, Claim{lifeOne, 20}, 0); err != nil || !rolled {
 		t.Fatalf("rolled %v, %v", rolled, err)
 	}
 	if got := b.text("HGET", b.keys.Segments, "fence"); got != "20" {
@@ -55,12 +55,12 @@ func TestAWorkerBehindALaterOneRollsNothing(t *testing.T) {
 	}
 	b.mustSend(appendAt(token, ms+1, 5, values(3)))
 	for _, fence := range []int64{19, 9} {
-		if _, _, err := b.shard.Roll(t.Context(), b.keys, lifeOne, 1, fence); !errors.Is(err, ErrFenced) {
+		if _, _, err := b.shard.Roll(t.Context(), b.keys, Claim{lifeOne, fence}, 1); !errors.Is(err, ErrFenced) {
 			t.Errorf("fence %d: %v", fence, err)
 		}
 	}
 	for open := int64(1); open < 3; open++ { // its own again, and a later one's
-		if _, rolled, err := b.shard.Roll(t.Context(), b.keys, lifeOne, open, 100*open); err != nil || !rolled {
+		if _, rolled, err := b.shard.Roll(t.Context(), b.keys, Claim{lifeOne, 100*open}, open); err != nil || !rolled {
 			t.Errorf("rolled %v, %v", rolled, err)
 		}
 		b.mustSend(appendAt(token, ms+2, 8+open, values(1)))

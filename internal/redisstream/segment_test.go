@@ -15,7 +15,7 @@ import (
 
 func (b *bench) roll(topicID string, open int64) bool {
 	b.Helper()
-	_, ok, err := b.shard.Roll(b.Context(), b.keys, topicID, open, 1)
+	_, ok, err := b.shard.Roll(b.Context(), b.keys, Claim{topicID, 1}, open)
 	if err != nil && !errors.Is(err, ErrNotOpen) {
 		b.Fatalf("roll: %v", err)
 	}

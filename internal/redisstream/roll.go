@@ -112,7 +112,7 @@ func Weigh(c Conn, keys Keys, done func(Weight, error)) {
 }
 
 // timesStep is how many entries of the time index are moved at once.
-const timesStep = 500
+const timesStep = 200
 
 // MoveTimes moves entries of the time index, by their offsets, from the token's state to a sealed segment. Nothing depends on
 // the answers: entries that stay behind are found there.

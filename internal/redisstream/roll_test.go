@@ -60,7 +60,7 @@ func TestAWorkerBehindALaterOneRollsNothing(t *testing.T) {
 		}
 	}
 	for open := int64(1); open < 3; open++ { // its own again, and a later one's
-		if _, rolled, err := b.shard.Roll(t.Context(), b.keys, Claim{lifeOne, 100*open}, open); err != nil || !rolled {
+		if _, rolled, err := b.shard.Roll(t.Context(), b.keys, Claim{lifeOne, 100 * open}, open); err != nil || !rolled {
 			t.Errorf("rolled %v, %v", rolled, err)
 		}
 		b.mustSend(appendAt(token, ms+2, 8+open, values(1)))

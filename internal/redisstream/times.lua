@@ -1,5 +1,5 @@
 -- Moves entries of the time index from a token's state to the sealed segment that they belong to. Entries that are not moved,
--- because this was never sent, are found where they were: nothing is lost but their place. The caller moves at most 500 at once.
+-- because this was never sent, are found where they were: nothing is lost but their place. The caller moves at most 200 at once.
 -- KEYS: 1 leader  2 segments  3 state of the token  4 the segment's time index
 -- ARGV: 1 topic id  2 token seen in leader  3 number of the segment  4... offsets
 -- Answers {'OK'} or {'OTHER'} (another life or token).

@@ -97,13 +97,11 @@ func (w *world) roll() (Latitude, error) {
 	if err != nil {
 		return Latitude{}, err
 	}
-	conn, err := redisstream.Await(w.ctx, func(done func(redisstream.Conn, error)) { w.hands.Acquire(w.keys.Stream, done) })
-	if err != nil {
-		return Latitude{}, err
+	claim := redisstream.Claim{TopicID: fmt.Sprintf("%x", w.ref.ID[:]), Fence: 1}
+	_, rolled, err := w.hands.Roll(w.ctx, w.keys, claim, view.Open)
+	if errors.Is(err, redisstream.ErrNotOpen) { // there is no life yet
+		err = nil
 	}
-	rolled, err := redisstream.Await(w.ctx, func(done func(bool, error)) {
-		redisstream.Roll(conn, w.keys, fmt.Sprintf("%x", w.ref.ID[:]), view.Open, done)
-	})
 	w.say("roll segment %d: %t", view.Open, rolled)
 	return Latitude{}, err
 }

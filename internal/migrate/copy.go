@@ -1,0 +1,226 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Copy copies until everything that the source has is in the target, and with follow goes on until ctx ends or another
+// run takes over, which is ErrTakenOver.
+func (m *Migration) Copy(ctx context.Context, follow bool) error {
+	if m.state.cutover != nil {
+		return fmt.Errorf("copy topic %s: %w on %s", m.o.Source, ErrCutOver, m.state.cutover.At.Format(time.RFC3339))
+	}
+	for turn := 0; ; turn++ {
+		caught, err := m.read(ctx, follow)
+		if err != nil {
+			return err
+		}
+		if err := m.sendRound(ctx, turn); err != nil {
+			return err
+		}
+		m.report(caught)
+		if !caught {
+			continue
+		}
+		if !follow {
+			return nil
+		}
+		taken, err := m.journal.taken(ctx)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return ErrTakenOver
+		}
+	}
+}
+
+// read tops up the queues that are half empty. It tells whether everything that the source has is in a round.
+func (m *Migration) read(ctx context.Context, wait bool) (caught bool, err error) {
+	from := map[int32]int64{}
+	patience := m.o.Follow
+	for _, q := range m.queues {
+		if 2*len(q.records) <= q.got {
+			from[q.partition] = q.next
+		}
+		if len(q.records) > 0 || !wait {
+			patience = 0
+		}
+	}
+	got, err := m.o.From.fetch(ctx, m.source, from, patience)
+	if err != nil {
+		return false, err
+	}
+	for p, f := range got {
+		q := m.queues[p]
+		q.records, q.next, q.end, q.got = append(q.records, f.records...), f.next, f.end, len(f.records)
+	}
+	caught = true
+	for _, q := range m.queues {
+		caught = caught && q.from >= q.end
+	}
+	return caught, nil
+}
+
+// sendRound notes a round of what is in the queues, if there is anything, and appends it. Each turn begins with another
+// partition.
+func (m *Migration) sendRound(ctx context.Context, turn int) error {
+	b := newRoundBuilder(m.place, m.limit, m.ends)
+	for i := range m.queues {
+		b.takeFrom(m.queues[(turn+i)%len(m.queues)])
+	}
+	if len(b.round.Slices) == 0 {
+		return nil
+	}
+	round, batches, err := b.finish(m.journal.producer)
+	if err != nil {
+		return err
+	}
+	if err := m.note(ctx, Entry{Round: round}); err != nil {
+		return err
+	}
+	m.done.Records += int64(b.records)
+	m.done.Bytes += int64(b.bytes)
+	return m.deliver(ctx, round.Parts, batches)
+}
+
+// deliver appends batches at the places that their parts name.
+func (m *Migration) deliver(ctx context.Context, parts []Part, batches map[int32][]byte) error {
+	if len(batches) == 0 {
+		return nil
+	}
+	bases, err := m.o.To.produce(ctx, m.target, batches)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if bases[p.Target] != p.Base {
+			return fmt.Errorf("partition %d of %s: records are at offset %d, not at %d: somebody else writes to it; delete it and %s, and begin again", p.Target, m.target.name, bases[p.Target], p.Base, JournalName(m.o.Target))
+		}
+		m.ends[p.Target] = p.Base + p.Count
+	}
+	return nil
+}
+
+// resume brings the target to what the journal says: what was announced and is not there is appended now. A process that
+// announced it and still runs can do so as well; the second of the two changes nothing.
+func (m *Migration) resume(ctx context.Context) error {
+	ends, err := m.o.To.offsets(ctx, m.target, logEnd)
+	if err != nil {
+		return err
+	}
+	m.ends = ends
+	missing := map[*Round][]landed{}
+	for t, end := range ends {
+		if one, ok := m.state.resolver.pending(int32(t), end); ok {
+			missing[one.round] = append(missing[one.round], one)
+			continue
+		}
+		if err := m.state.resolver.explains(int32(t), end); err != nil {
+			return fmt.Errorf("topic %s: %w; delete it and %s, and begin again", m.target.name, err, JournalName(m.o.Target))
+		}
+	}
+	for round, parts := range missing {
+		if err := m.sendAgain(ctx, round, parts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendAgain appends parts of a round that are not in the target. Where the source has dropped records of them meanwhile,
+// what is left is announced anew: such a batch is shorter than the one it replaces, so that at most one of them can be
+// appended at its place.
+func (m *Migration) sendAgain(ctx context.Context, round *Round, parts []landed) error {
+	wanted := map[int32]bool{}
+	announced := int64(0)
+	for _, one := range parts {
+		wanted[one.part.Target] = true
+		announced += one.part.Count
+	}
+	again := newRoundBuilder(m.place, m.limit, m.ends)
+	again.round.Replaces = true
+	for _, s := range round.Slices {
+		if err := m.takeAgain(ctx, again, s, wanted); err != nil {
+			return err
+		}
+	}
+	left, batches, err := again.finish(m.journal.producer)
+	if err != nil || len(left.Parts) == 0 {
+		return err
+	}
+	if int64(again.records) < announced {
+		if err := m.note(ctx, Entry{Round: left}); err != nil {
+			return err
+		}
+	}
+	return m.deliver(ctx, left.Parts, batches)
+}
+
+// takeAgain reads a slice once more and takes the records that it had for some partitions of the target.
+func (m *Migration) takeAgain(ctx context.Context, b *roundBuilder, s Slice, wanted map[int32]bool) error {
+	records, err := readRange(ctx, m.o.From, m.source, s.Partition, s.From, s.To)
+	if err != nil {
+		return err
+	}
+	at := map[int64]*kgo.Record{}
+	for _, r := range records {
+		at[r.Offset] = r
+	}
+	placed := map[int32]*Runs{}
+	for _, p := range s.Records {
+		if !wanted[p.Target] {
+			continue
+		}
+		for i := range p.Offsets.Count() {
+			r := at[p.Offsets.At(i)]
+			if r != nil && !b.add(p.Target, r, placed) {
+				return errors.New("a batch does not fit any more: max.message.bytes of the target was lowered")
+			}
+		}
+	}
+	if len(placed) > 0 {
+		b.round.Slices = append(b.round.Slices, Slice{Partition: s.Partition, From: s.From, To: s.To, Records: inOrder(placed)})
+	}
+	return nil
+}
+
+// readRange reads the records of a partition in [from, to), those that are left of them.
+func readRange(ctx context.Context, c *Cluster, t *topic, partition int32, from, to int64) ([]*kgo.Record, error) {
+	var records []*kgo.Record
+	for from < to {
+		got, err := c.fetch(ctx, t, map[int32]int64{partition: from}, 0)
+		if err != nil {
+			return nil, err
+		}
+		f := got[partition]
+		for _, r := range f.records {
+			if r.Offset < to {
+				records = append(records, r)
+			}
+		}
+		if f.next == from && len(f.records) == 0 && from >= f.end {
+			break
+		}
+		from = f.next
+	}
+	return records, nil
+}
+
+// report tells of progress, now or when it is time.
+func (m *Migration) report(now bool) {
+	if m.o.OnProgress == nil || !now && time.Since(m.told) < m.o.ReportEvery {
+		return
+	}
+	m.told = time.Now()
+	m.done.Behind = 0
+	for _, q := range m.queues {
+		m.done.Behind += max(0, q.end-q.from)
+	}
+	m.o.OnProgress(m.done)
+}

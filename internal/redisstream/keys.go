@@ -9,6 +9,7 @@ type Keys struct {
 	Leader   string // hash: owner, token, topic, epoch; as a tombstone: deleted, floor
 	Segments string // hash: the registry
 	Epochs   string // hash: leader epoch -> last sequence before it
+	Copy     string // stream: what compaction writes anew, until it takes the place of the original
 	prefix   string
 }
 
@@ -22,6 +23,7 @@ func NewKeys(namespace, topic string, partition int32) Keys {
 		Leader:   prefix + "leader:" + tag,
 		Segments: prefix + "segments:" + tag,
 		Epochs:   prefix + "epochs:" + tag,
+		Copy:     prefix + "compact:" + tag,
 		prefix:   prefix,
 	}
 }

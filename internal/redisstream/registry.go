@@ -41,6 +41,7 @@ type View struct {
 	Open     int64     // number of the open segment
 	Segments []Segment // by rising number, and so by rising offsets
 	Epochs   []Epoch   // by rising epoch
+	Clean    Clean     // how far compaction has come
 }
 
 // Look reads a partition's view in two round trips. The log ends at the last entry that its leaders noted: those above are
@@ -162,6 +163,8 @@ func (v *View) registry(f resp.Value) error {
 			} else {
 				v.Segments = append(v.Segments, seg)
 			}
+		default:
+			v.Clean.field(field, value)
 		}
 	})
 	slices.SortFunc(v.Segments, func(a, b Segment) int { return cmp.Compare(a.Number, b.Number) })

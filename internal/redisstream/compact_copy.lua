@@ -1,0 +1,66 @@
+-- Writes a stream anew without the holes that removed entries left in its nodes: each call copies some more of its entries,
+-- ids and all, and the one that comes to the end puts the copy in the stream's place. Writers and readers do not notice.
+-- KEYS: after the guard's 4 the stream, open or sealed  5 the copy
+-- ARGV: after the guard's 3 number of the open segment  4 the stream's own number
+--       5 id of the last entry copied ('' = begin anew)  6 entries and 7 bytes of values to copy
+-- Answers {'MORE', id of the last entry copied}, {'DONE', entries}, {'PENDING'} (native readers have entries of it pending,
+-- which would be lost), {'CHANGED'} (entries that were copied are gone: begin anew), {'ROLLED'} (another open segment) or
+-- the guard's.
+if (redis.call('HGET', KEYS[2], 'open') or '0') ~= ARGV[3] then return {'ROLLED'} end
+
+local function groups() -- of native readers: names and where they are; nil where something is pending
+  local all = {}
+  if redis.call('EXISTS', KEYS[4]) == 0 then return all end
+  for _, g in ipairs(redis.call('XINFO', 'GROUPS', KEYS[4])) do
+    local of = {}
+    for k = 1, #g, 2 do of[g[k]] = g[k + 1] end
+    if of['pending'] > 0 then return nil end
+    all[#all + 1] = of
+  end
+  return all
+end
+
+local last = ARGV[5]
+if last == '' then
+  redis.call('UNLINK', KEYS[5])
+  if not groups() then return {'PENDING'} end
+end
+local most, bytes = tonumber(ARGV[6]), tonumber(ARGV[7])
+local copied, size, count, finished = 0, 0, 1, false
+repeat -- small pages, so that entries larger than those before do not make a long step
+  local page = redis.call('XRANGE', KEYS[4], last == '' and '-' or '(' .. last, '+', 'COUNT', count)
+  for _, e in ipairs(page) do
+    for _, field in ipairs(e[2]) do size = size + #field end
+    redis.call('XADD', KEYS[5], e[1], unpack(e[2]))
+    last = e[1]
+  end
+  copied = copied + #page
+  finished = #page < count
+  count = math.min(2 * count, 32, most - copied, math.max(1, math.floor((bytes - size) * copied / (size + 1))))
+until finished or copied >= most or size >= bytes
+if not finished then return {'MORE', last} end
+
+-- The copy has every entry of the stream. Has it others, which were trimmed or deleted meanwhile?
+local entries = redis.call('XLEN', KEYS[4])
+if redis.call('XLEN', KEYS[5]) ~= entries then
+  redis.call('UNLINK', KEYS[5])
+  return {'CHANGED'}
+end
+if entries == 0 then
+  redis.call('HDEL', KEYS[2], 'dense:' .. ARGV[4], 'holes:' .. ARGV[4])
+  return {'DONE', 0}
+end
+local natives = groups()
+if not natives then
+  redis.call('UNLINK', KEYS[5])
+  return {'PENDING'}
+end
+local i = redis.call('XINFO', 'STREAM', KEYS[4])
+for k = 1, #i, 2 do
+  if i[k] == 'last-generated-id' then redis.call('XSETID', KEYS[5], i[k + 1]) end
+end
+for _, g in ipairs(natives) do redis.call('XGROUP', 'CREATE', KEYS[5], g['name'], g['last-delivered-id']) end
+redis.call('UNLINK', KEYS[4])
+redis.call('RENAME', KEYS[5], KEYS[4])
+redis.call('HDEL', KEYS[2], 'dense:' .. ARGV[4], 'holes:' .. ARGV[4])
+return {'DONE', entries}

@@ -1,0 +1,128 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// CompactionObserver is told what compaction did, for metrics. Its methods must not block.
+type CompactionObserver interface {
+	// CompactionPassed reports a pass: how long it took, how many records it looked at and removed, and the error that
+	// ended it early.
+	CompactionPassed(took time.Duration, scanned, removed int64, err error)
+	// StreamRewritten reports the bytes that a rewrite gave back, and why there was none.
+	StreamRewritten(bytes int64, err error)
+}
+
+// Compactor compacts partitions: of each key the newest record stays. It keeps nothing between two calls, so that any
+// process may make the next pass.
+type Compactor struct {
+	shard    *redisstream.Shard
+	memory   int64 // of the map of keys, in bytes
+	now      func() time.Duration
+	observer CompactionObserver
+	log      *slog.Logger
+}
+
+// NewCompactor makes one for the Redis that holds the messages. memory bounds the map of keys of a pass, in bytes; a pass
+// that finds more keys ends early and the next goes on. now is a monotonic clock.
+func NewCompactor(s *redisstream.Shard, memory int64, now func() time.Duration, o CompactionObserver, log *slog.Logger) *Compactor {
+	return &Compactor{shard: s, memory: memory, now: now, observer: o, log: log}
+}
+
+// Compact makes one pass over a partition if one is due, and gives back the memory of what passes removed.
+func (c *Compactor) Compact(ctx context.Context, t *Target) error {
+	g := &t.Glance
+	if g.Err != nil || !g.Exists || g.TopicID != t.TopicID {
+		return nil
+	}
+	p := &pass{
+		Compactor: c, began: c.now(), view: &g.View, state: newCompactionState(t),
+		redis: redisstream.Compaction{Shard: c.shard, Keys: t.Keys, Claim: redisstream.Claim{TopicID: t.TopicID, Fence: t.Fence}, Open: g.Open},
+	}
+	due, err := p.plan(ctx)
+	if err == nil && due {
+		err = p.run(ctx)
+		c.observer.CompactionPassed(c.now()-p.began, p.scanned, p.removed, err)
+		c.log.Info("compacted", "topic", t.Ref.Topic, "partition", t.Ref.Partition, "below", p.to, "records", p.scanned,
+			"removed", p.removed, "took", c.now()-p.began, "error", err)
+	}
+	if err == nil {
+		err = p.rewrite(ctx)
+	}
+	if errors.Is(err, redisstream.ErrRolled) || errors.Is(err, redisstream.ErrDeleted) { // the next tick sees what is there now
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("compact topic %s partition %d: %w", t.Ref.Topic, t.Ref.Partition, err)
+	}
+	return nil
+}
+
+// A stream whose nodes are used to less than this is written anew, unless they are few.
+const (
+	worthRewriting = 0.7
+	fewNodes       = 8
+)
+
+// rewrite gives the memory of holes back where passes left many, if Redis has room for the copy.
+func (p *pass) rewrite(ctx context.Context) error {
+	maps.Copy(p.holes, p.view.Clean.Holes)
+	for _, number := range slices.Sorted(maps.Keys(p.holes)) {
+		freed, err := p.rewriteStream(ctx, number)
+		p.observer.StreamRewritten(freed, err)
+		switch {
+		case errors.Is(err, redisstream.ErrPending), errors.Is(err, redisstream.ErrChanged), errors.Is(err, errNoRoom):
+			p.log.Debug("a compacted stream is written anew later", "stream", p.redis.Stream(number), "reason", err)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// errNoRoom puts a rewrite off.
+var errNoRoom = errors.New("redis has no room for the copy")
+
+// smallCopy is how much a rewrite may take beyond what Redis has room for: it gives back more at once.
+const smallCopy = 16 << 20
+
+func (p *pass) rewriteStream(ctx context.Context, number int64) (freed int64, err error) {
+	before, err := p.weigh(ctx, number)
+	if err != nil {
+		return 0, err
+	}
+	used, limit, err := p.shard.Memory(ctx)
+	if err != nil {
+		return 0, err
+	}
+	percent, _ := strconv.ParseInt(p.holes[number], 10, 64)
+	if need := before / 100 * percent; limit > 0 && need > max(limit-used, smallCopy) {
+		return 0, errNoRoom
+	}
+	if _, err := p.redis.Rewrite(ctx, number); err != nil {
+		return 0, err
+	}
+	after, err := p.weigh(ctx, number)
+	if err == nil && number != p.redis.Open {
+		_, err = p.redis.Settle(ctx, number, after)
+	}
+	return max(0, before-after), err
+}
+
+// weigh tells the bytes that a stream uses in Redis.
+func (p *pass) weigh(ctx context.Context, number int64) (int64, error) {
+	weights, err := p.shard.Weigh(ctx, []string{p.redis.Stream(number)}, 0)
+	if err != nil {
+		return 0, err
+	}
+	return weights[0], nil
+}

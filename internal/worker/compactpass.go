@@ -1,0 +1,198 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// pass is one compaction pass over a partition. First it maps the keys of the dirty part to their newest offsets, then it
+// walks all of the log up to there and removes what is superseded. Killed at any step it leaves records that the next pass
+// removes: nothing is believed clean before all of it was walked.
+type pass struct {
+	*Compactor
+	redis redisstream.Compaction
+	view  *redisstream.View
+	state compactionState
+	began time.Duration
+
+	dirty   bool   // else only tombstones are looked for
+	to      int64  // the first offset that the pass leaves alone
+	toMs    uint64 // all records appended before this lie below
+	newest  *newest
+	stones  []redisstream.Tombstones // what is left of them; the last are those of this pass
+	holes   map[int64]string
+	scanned int64
+	kept    int64
+	removed int64
+}
+
+// plan finds out whether a pass is due, and up to where.
+func (p *pass) plan(ctx context.Context) (due bool, err error) {
+	s := &p.state
+	p.holes = map[int64]string{}
+	p.to, p.toMs = s.clean, s.since
+	if s.mayBeDue() {
+		to, _, err := p.firstSince(ctx, s.cutoff)
+		if err != nil {
+			return false, err
+		}
+		if p.dirty = s.dirtyEnough(to); !p.dirty && to > s.clean {
+			_, ms, err := p.firstSince(ctx, s.since)
+			if err != nil {
+				return false, err
+			}
+			p.dirty = s.overdue(ms)
+		}
+		if p.dirty {
+			p.to, p.toMs = to, s.cutoff
+		}
+	}
+	return p.dirty || s.tombstonesDue(), nil
+}
+
+// firstSince finds the first dirty record that was appended at ms or later. Where there is none nothing is dirty.
+func (p *pass) firstSince(ctx context.Context, ms uint64) (offset int64, at uint64, err error) {
+	offset = p.state.clean
+	for _, part := range p.parts() {
+		if part.lastMs < ms {
+			continue
+		}
+		w := walk{next: p.state.clean, end: p.state.end, take: func(e *redisstream.Entry) bool {
+			offset, at = e.Record.Offset, e.ID.Ms
+			return false
+		}}
+		if err := p.scan(ctx, part.number, redisstream.ID{Ms: ms}, 16, &w); err != nil || w.stopped {
+			return offset, at, err
+		}
+	}
+	return offset, at, nil
+}
+
+// run makes the pass and notes it in the registry.
+func (p *pass) run(ctx context.Context) error {
+	if err := p.mapKeys(ctx); err != nil {
+		return err
+	}
+	p.stones = append(slices.Clone(p.state.stones), redisstream.Tombstones{To: p.to})
+	for i := range p.stones {
+		p.stones[i].Count = 0
+	}
+	for _, part := range p.parts() {
+		if part.base >= p.to {
+			break
+		}
+		if part.last >= p.state.start {
+			if err := p.sweep(ctx, part); err != nil {
+				return err
+			}
+		}
+	}
+	now := p.state.now + uint64(max(0, p.now()-p.began)/time.Millisecond)
+	p.stones[len(p.stones)-1].Ms = now
+	clean := redisstream.Clean{To: p.to, Ms: p.toMs, Kept: p.kept, Passed: now, Tombstones: fewTombstones(p.stones), Holes: p.holes}
+	return p.redis.Note(ctx, p.view, &clean)
+}
+
+// mapKeys maps the keys of the dirty part, as far as there is memory: the pass ends where it is full.
+func (p *pass) mapKeys(ctx context.Context) error {
+	if !p.dirty {
+		p.newest = newNewest(0, 0)
+		return nil
+	}
+	p.newest = newNewest(p.to-p.state.clean, p.memory)
+	w := walk{next: p.state.clean, end: p.to, take: func(e *redisstream.Entry) bool {
+		if e.Record.Key == nil || p.newest.put(e.Record.Key, e.Record.Offset) {
+			p.scanned++
+			return true
+		}
+		p.to, p.toMs = e.Record.Offset, e.ID.Ms
+		return false
+	}}
+	for _, part := range p.parts() {
+		if part.last < p.state.clean || w.stopped {
+			continue
+		}
+		if err := p.scan(ctx, part.number, redisstream.ID{Ms: p.state.since}, 0, &w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes from one stream what may go.
+func (p *pass) sweep(ctx context.Context, part part) error {
+	before, err := p.redis.Measure(ctx, part.number)
+	if err != nil || before.Entries == 0 {
+		return err
+	}
+	var gone []redisstream.ID
+	removed := p.removed
+	remove := func() error {
+		for some := range slices.Chunk(gone, redisstream.MaxRemoved) {
+			n, err := p.redis.Remove(ctx, part.number, before, some)
+			if err != nil {
+				return err
+			}
+			p.removed += n
+		}
+		gone = gone[:0]
+		return nil
+	}
+	w := walk{next: p.state.start, end: p.to, page: remove, take: func(e *redisstream.Entry) bool {
+		if p.keeps(e) {
+			p.kept++
+		} else {
+			gone = append(gone, e.ID)
+		}
+		return true
+	}}
+	if err := p.scan(ctx, part.number, redisstream.ID{}, 0, &w); err != nil || p.removed == removed {
+		return err
+	}
+	return p.settle(ctx, part.number, before)
+}
+
+// settle looks at a stream that entries were taken out of.
+func (p *pass) settle(ctx context.Context, number int64, before redisstream.Density) error {
+	after, err := p.redis.Measure(ctx, number)
+	if err != nil {
+		return err
+	}
+	if known, ok := p.view.Clean.Dense[number]; ok {
+		before = known
+	}
+	if fill := after.Fill(before); fill < worthRewriting && after.Nodes >= fewNodes {
+		p.holes[number] = fmt.Sprintf("%.0f", 100*fill)
+	}
+	if number == p.redis.Open {
+		return nil
+	}
+	bytes, err := p.weigh(ctx, number)
+	if err != nil {
+		return err
+	}
+	_, err = p.redis.Settle(ctx, number, bytes)
+	return err
+}
+
+// keeps tells whether a record stays, and counts tombstones that do.
+func (p *pass) keeps(e *redisstream.Entry) bool {
+	p.scanned++
+	offset := e.Record.Offset
+	if e.Record.Key == nil || p.newest.supersedes(e.Record.Key, offset) {
+		return false
+	}
+	if e.Record.Value != nil {
+		return true
+	}
+	i := slices.IndexFunc(p.stones, func(t redisstream.Tombstones) bool { return offset < t.To })
+	if i < len(p.stones)-1 && p.state.expired(p.stones[i].Ms) {
+		return false
+	}
+	p.stones[i].Count++
+	return true
+}

@@ -73,13 +73,13 @@ func newKeyedLog(t testing.TB, args ...string) *keyedLog {
 		TB: t, Server: s, keys: redisstream.NewKeys("korvet", "t", 0), fence: 1, memory: 1 << 24,
 		cfg: topicconfig.Effective{Compact: true, MaxCompactionLagMs: 1 << 62, DeleteRetentionMs: 1000},
 	}
-	l.shard = openShard(t, s.URI())
+	l.shard = dialShard(t, s.URI())
 	l.out = redisstream.NewAppender(l.keys)
 	l.lead()
 	return l
 }
 
-func openShard(t testing.TB, uri string) *redisstream.Shard {
+func dialShard(t testing.TB, uri string) *redisstream.Shard {
 	t.Helper()
 	o, err := redisstream.ParseURI(uri)
 	if err != nil {

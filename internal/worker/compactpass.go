@@ -124,7 +124,7 @@ func (p *pass) mapKeys(ctx context.Context) error {
 }
 
 // sweep removes from one stream what may go.
-func (p *pass) sweep(ctx context.Context, part part) error {
+func (p *pass) sweep(ctx context.Context, part stretch) error {
 	before, err := p.redis.Measure(ctx, part.number)
 	if err != nil || before.Entries == 0 {
 		return err

@@ -10,19 +10,19 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
-// part is one of the streams that a partition's log lies in.
-type part struct {
+// stretch is one of the streams that a partition's log lies in.
+type stretch struct {
 	number     int64
 	base, last int64  // offsets
 	lastMs     uint64 // of the newest append
 }
 
 // parts are the streams, oldest first. The open one has no end.
-func (p *pass) parts() []part {
-	var all []part
-	open := part{number: p.redis.Open, last: math.MaxInt64, lastMs: math.MaxUint64}
+func (p *pass) parts() []stretch {
+	var all []stretch
+	open := stretch{number: p.redis.Open, last: math.MaxInt64, lastMs: math.MaxUint64}
 	for _, s := range p.view.Segments {
-		all = append(all, part{s.Number, s.Base, s.Last, s.LastMs})
+		all = append(all, stretch{s.Number, s.Base, s.Last, s.LastMs})
 		open.base = s.Last + 1
 	}
 	return append(all, open)

@@ -216,16 +216,20 @@ func TestSealedSegmentsAreRewritten(t *testing.T) {
 	if after := l.memoryOf(l.keys.Segment(1)); after > before/3 {
 		t.Errorf("%d bytes before, %d after", before, after)
 	}
-	if got := l.target().Glance.Segments; len(got) != 1 {
-		t.Errorf("the segments are %+v, one has no record", got)
+	got := l.target().Glance.Segments
+	if len(got) != 1 || got[0].Bytes != l.memoryOf(l.keys.Segment(1)) || got[0].MaxTimestamp != 7 {
+		t.Errorf("the segments are %+v", got)
 	}
 }
 
 func (l *keyedLog) roll(open int64) {
 	l.Helper()
-	ok, err := redisstream.Await(l.Context(), func(done func(bool, error)) { redisstream.Roll(l.conn, l.keys, life, open, done) })
-	if err != nil || !ok {
-		l.Fatalf("roll: %v, %v", ok, err)
+	q := redisstream.RollRequest{TopicID: life, Open: open, Token: l.token, Bytes: 1 << 30, MaxTimestamp: 7}
+	sealed, err := redisstream.Await(l.Context(), func(done func(redisstream.Segment, error)) {
+		redisstream.Roll(l.conn, l.keys, q, func(s redisstream.Segment, _ bool, err error) { done(s, err) })
+	})
+	if err != nil || sealed.Last != l.next-1 {
+		l.Fatalf("roll: %+v, %v", sealed, err)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // openClient connects to the first broker of a list, host:port by commas, that answers.
-func openClient(ctx context.Context, bootstrap, id string) (*kgo.Client, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.ClientID(id), kgo.RequestRetries(3))
+func openClient(ctx context.Context, bootstrap, id string, more ...kgo.Opt) (*kgo.Client, error) {
+	client, err := kgo.NewClient(append(more, kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.ClientID(id), kgo.RequestRetries(3))...)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--bootstrap-server %s: %w", bootstrap, err)}
 	}

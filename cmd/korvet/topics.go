@@ -57,7 +57,7 @@ func newTopics(e *env) *cobra.Command {
 	flags.BoolVar(&f.ifNotExists, "if-not-exists", false, "with --create: a topic that exists is no error")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.DurationVar(&f.timeout, "timeout", 15*time.Second, "how long all may take")
-	cmd.AddCommand(newTopicsTrim(e))
+	cmd.AddCommand(newTopicsTrim(e), newTopicsStats(e))
 	return cmd
 }
 

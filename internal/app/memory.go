@@ -42,3 +42,9 @@ func (m *RedisMemory) Used(ctx context.Context) (int64, error) {
 
 // Close ends the connection.
 func (m *RedisMemory) Close() { m.client.Close() }
+
+// MessagesRedis connects to the Redis that holds the messages, for a tool that measures there. The caller closes it.
+func MessagesRedis(c *config.Config) (client rueidis.Client, address string, err error) {
+	client, err = metadataClient(c.Messages)
+	return client, place(c.Messages), err
+}

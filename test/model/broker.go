@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,19 +32,27 @@ func (silent) Truncated(partition.Ref, int64)             {}
 const lease = 100 * time.Millisecond
 
 // startBroker starts a life of a broker. A tail cache of few bytes makes it read from Redis what it wrote itself.
-func (w *world) startBroker(id int) *broker {
+func (w *world) startBroker(id int) *broker { return w.startBrokerAt(id, 0) }
+
+// startBrokerAt starts a broker that takes a time, in ms, for Redis's; 0: it asks Redis.
+func (w *world) startBrokerAt(id int, ms uint64) *broker {
 	w.lives++
-	b := &broker{shard: w.connect(), owner: fmt.Sprintf("%d/%06d", id, w.lives)}
+	b := &broker{shard: w.connectTo(w.uri.Address), owner: fmt.Sprintf("%d/%06d", id, w.lives)}
 	settings := partition.DefaultSettings()
 	settings.Owner, settings.Lease, settings.TailCacheBytes = b.owner, lease, w.cacheBytes
-	b.Manager = partition.NewManager(settings, partition.Dependencies{
-		Shard: b.shard, Observer: silent{}, Log: slog.New(slog.DiscardHandler), Gone: w.isDead,
-	})
+	d := partition.Dependencies{Shard: b.shard, Observer: silent{}, Log: slog.New(slog.DiscardHandler), Gone: w.isDead}
+	if ms > 0 {
+		start := time.Now()
+		d.Clock = &partition.Clock{Now: func() time.Duration { return time.Since(start) }, RedisTime: ms, Token: rand.Text}
+	}
+	b.Manager = partition.NewManager(settings, d)
 	return b
 }
 
-func (w *world) connect() *redisstream.Shard {
+// connectTo opens connections to the Redis at an address.
+func (w *world) connectTo(address string) *redisstream.Shard {
 	o := w.uri
+	o.Address = address
 	o.WriteConnections, o.ReadConnections, o.DialTimeout = 1, 2, 10*time.Second
 	return redisstream.Open(o, slog.New(slog.DiscardHandler))
 }

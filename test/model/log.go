@@ -67,6 +67,25 @@ func (l *Log) First() int64 {
 	return l.Records[i].Offset
 }
 
+// Expired is the offset after the last record that was appended before a time.
+func (l *Log) Expired(ms uint64) int64 {
+	for _, r := range slices.Backward(l.Records) {
+		if r.AppendMs < ms && !r.Ghost {
+			return r.Offset + 1
+		}
+	}
+	return l.Start
+}
+
+// Young is the offset of the first record that was appended at a time or later, or the log end offset.
+func (l *Log) Young(ms uint64) int64 {
+	i := slices.IndexFunc(l.Records, func(r Record) bool { return r.AppendMs >= ms && !r.Ghost })
+	if i < 0 {
+		return l.End
+	}
+	return l.Records[i].Offset
+}
+
 // At finds the first record with a timestamp at or after ms, as ListOffsets does, and the ghosts before it.
 func (l *Log) At(ms int64) (found []Record) {
 	for _, r := range l.Records {
@@ -104,7 +123,9 @@ func (l *Log) Trim(offsets map[int64]bool) {
 
 // Latitude is what a step leaves open. The zero one leaves nothing open.
 type Latitude struct {
-	StartMax int64                // the log start may have risen up to here
+	StartMin int64                // the log start must have risen at least to here
+	StartMax int64                // it may have risen up to here
+	Start    func(int64) error    // what else it must be; nil: nothing
 	MayLack  func(r *Record) bool // records that may be gone; nil: none
 }
 
@@ -113,8 +134,13 @@ func (l *Log) Settle(open Latitude, start, end int64, seen []Record) error {
 	if end != l.End {
 		return fmt.Errorf("log end offset is %d, want %d", end, l.End)
 	}
-	if start < l.Start || start > max(l.Start, open.StartMax) {
-		return fmt.Errorf("log start offset is %d, want %d to %d", start, l.Start, max(l.Start, open.StartMax))
+	if lo, hi := max(l.Start, open.StartMin), max(l.Start, open.StartMin, open.StartMax); start < lo || start > hi {
+		return fmt.Errorf("log start offset is %d, want %d to %d", start, lo, hi)
+	}
+	if start > l.Start && open.Start != nil {
+		if err := open.Start(start); err != nil {
+			return err
+		}
 	}
 	l.StartAt(start)
 	kept, err := agree(l.Records, seen, open.MayLack)

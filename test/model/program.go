@@ -23,6 +23,9 @@ var steps = []step{
 	{4, (*world).deleteRecords},
 	{3, (*world).trimByHand},
 	{3, (*world).readElsewhere},
+	{6, (*world).tick},
+	{4, (*world).cutTick},
+	{3, (*world).alter},
 }
 
 // Failure is a program that showed a difference.
@@ -39,7 +42,7 @@ func (f *Failure) Error() string {
 // play runs the program of a seed. It compares everything after each step, so that the first difference ends the shortest
 // program that shows it.
 func (s *stage) play(ctx context.Context, seed uint64, length int) error {
-	w, err := s.open(ctx, seed)
+	w, err := s.open(ctx, seed, nil)
 	if err != nil {
 		return fmt.Errorf("prepare program: %w", err)
 	}
@@ -77,17 +80,11 @@ func (w *world) choose() step {
 // readElsewhere compares everything through a broker that knows nothing yet: all it has is what Redis says.
 func (w *world) readElsewhere() (Latitude, error) {
 	w.say("read by a new broker")
-	b := w.startBroker(3)
-	defer b.crash()
-	return Latitude{}, w.check(b, Latitude{})
+	return Latitude{}, w.checkAnew(Latitude{})
 }
 
-// firstSettings are the topic's as it is created.
-func (w *world) firstSettings() map[string]string {
-	w.cacheBytes = [...]int64{1, 16 << 10, 64 << 20}[w.rnd.IntN(3)]
-	settings := map[string]string{}
-	if w.rnd.IntN(4) == 0 {
-		settings["message.timestamp.type"] = "LogAppendTime"
-	}
-	return settings
+func (w *world) checkAnew(open Latitude) error {
+	b := w.startBroker(3)
+	defer b.crash()
+	return w.check(b, open)
 }

@@ -97,7 +97,11 @@ func (w *world) roll() (Latitude, error) {
 	if err != nil {
 		return Latitude{}, err
 	}
-	claim := redisstream.Claim{TopicID: fmt.Sprintf("%x", w.ref.ID[:]), Fence: 1}
+	fence, err := w.redis.Do(w.ctx, w.redis.B().Hget().Key("korvet:storage:worker").Field("fence").Build()).AsInt64()
+	if err != nil && !rueidis.IsRedisNil(err) { // no worker has run yet
+		return Latitude{}, err
+	}
+	claim := redisstream.Claim{TopicID: fmt.Sprintf("%x", w.ref.ID[:]), Fence: fence}
 	_, rolled, err := w.hands.Roll(w.ctx, w.keys, claim, view.Open)
 	if errors.Is(err, redisstream.ErrNotOpen) { // there is no life yet
 		err = nil

@@ -52,6 +52,7 @@ type world struct {
 	lives      int   // of brokers so far
 	cacheBytes int64 // of a broker's tail cache
 	dead       sync.Map
+	keeper     *keeper
 	hands      *redisstream.Shard // nobody's: what is done to the partition from outside goes this way
 
 	log       Log
@@ -72,9 +73,13 @@ type sentBatch struct {
 	records []Record
 }
 
-// open empties Redis and sets up the world of one program.
-func (s *stage) open(ctx context.Context, seed uint64) (*world, error) {
+// open empties Redis and sets up the world of one program, whose topic has these settings, or some by chance.
+func (s *stage) open(ctx context.Context, seed uint64, settings map[string]string) (*world, error) {
 	w := &world{stage: s, ctx: ctx, rnd: rand.New(rand.NewPCG(seed, 1))}
+	w.cacheBytes = [...]int64{1, 16 << 10, 64 << 20}[w.rnd.IntN(3)]
+	if settings == nil {
+		settings = w.anySettings()
+	}
 	if err := s.redis.Do(ctx, s.redis.B().Flushall().Build()).Error(); err != nil {
 		return nil, fmt.Errorf("empty redis: %w", err)
 	}
@@ -85,14 +90,13 @@ func (s *stage) open(ctx context.Context, seed uint64) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := w.firstSettings()
 	if w.topic, err = w.store.Create(ctx, "t", 1, settings); err != nil {
 		return nil, err
 	}
 	w.say("create the topic with %v, tail cache %d B", settings, w.cacheBytes)
 	w.ref = partition.Ref{Topic: w.topic.Name, ID: w.topic.ID}
 	w.keys = redisstream.NewKeys("korvet", w.ref.Topic, w.ref.Partition)
-	w.hands = w.connect()
+	w.hands, w.keeper = w.connectTo(s.uri.Address), w.startKeeper(s.uri.Address)
 	for i := range w.brokers {
 		w.brokers[i] = w.startBroker(i + 1)
 	}
@@ -107,6 +111,7 @@ func (w *world) close() {
 	for _, b := range w.brokers {
 		b.crash()
 	}
+	w.keeper.shard.Close()
 	w.hands.Close()
 }
 
@@ -119,4 +124,13 @@ func (w *world) broker() *broker { return w.brokers[w.active] }
 func (w *world) isDead(owner string) bool {
 	_, dead := w.dead.Load(owner)
 	return dead
+}
+
+// now is Redis's time in ms.
+func (w *world) now() (uint64, error) {
+	t, err := w.redis.Do(w.ctx, w.redis.B().Time().Build()).AsIntSlice()
+	if err != nil || len(t) != 2 {
+		return 0, fmt.Errorf("ask redis for its time: %w", err)
+	}
+	return uint64(t[0]*1000 + t[1]/1000), nil
 }

@@ -71,11 +71,11 @@ func (c *Commands) die() {
 		return
 	}
 	c.dead = true
+	close(c.died)
 	_ = c.listener.Close() // nobody is there any more
 	for l := range c.links {
 		l.hangUp()
 	}
-	close(c.died)
 }
 
 // hangUp ends the client's side now, and the other one when Redis has read all.

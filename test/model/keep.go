@@ -1,0 +1,231 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/test/faults/cut"
+)
+
+// keeper is a life of the storage worker on its own connections.
+type keeper struct {
+	*worker.Storage
+	shard *redisstream.Shard
+	owner string
+}
+
+func (silentWorker) WorkerLeads(bool)            {}
+func (silentWorker) WorkerTicked(time.Duration)  {}
+func (silentWorker) WorkerFailed(string)         {}
+func (silentWorker) SegmentDropped()             {}
+func (silentWorker) RecordsTrimmed(int64)        {}
+func (silentWorker) BytesFreed(int64)            {}
+func (silentWorker) LocalBytes(map[string]int64) {}
+func (silentWorker) RedisFull(bool)              {}
+
+// silentWorker is a storage worker's observer that nobody asks.
+type silentWorker struct{}
+
+// startKeeper starts a life of the storage worker, whose Redis is at an address.
+func (w *world) startKeeper(address string) *keeper {
+	w.lives++
+	k := &keeper{shard: w.connectTo(address), owner: fmt.Sprintf("keeper/%06d", w.lives)}
+	k.Storage = worker.NewStorage(
+		worker.Settings{Namespace: "korvet", Owner: k.owner, Tick: time.Minute, Lease: 2 * time.Minute},
+		worker.Dependencies{Topics: w.store, Redis: k.shard, Observer: silentWorker{}, Log: slog.New(slog.DiscardHandler), Gone: w.isDead},
+	)
+	return k
+}
+
+// endKeeper ends the storage worker without giving its lease back. That it is dead is known.
+func (w *world) endKeeper() {
+	w.keeper.shard.Close()
+	w.dead.Store(w.keeper.owner, true)
+}
+
+// tick has the storage worker do all that is due.
+func (w *world) tick() (Latitude, error) {
+	w.say("the storage worker's tick")
+	open, err := w.retaining(func() error { return w.keeper.RunOnce(w.ctx) })
+	if err != nil {
+		return Latitude{}, fmt.Errorf("tick: %w", err)
+	}
+	if err := w.checkBytes(); err != nil {
+		return Latitude{}, err
+	}
+	if err := w.checkKept(); err != nil {
+		return Latitude{}, err
+	}
+	return w.afterTick(open)
+}
+
+// afterTick compares what a tick left through a new broker, and restarts the active one.
+func (w *world) afterTick(open Latitude) (Latitude, error) {
+	if err := w.checkAnew(open); err != nil {
+		return Latitude{}, err
+	}
+	return w.restart()
+}
+
+// cutTick has a storage worker die somewhere in its tick.
+func (w *world) cutTick() (Latitude, error) {
+	limit := w.rnd.IntN(30)
+	w.say("the storage worker dies after %d commands of its tick", limit)
+	open, err := w.retaining(func() error {
+		_, err := w.tickUntil(limit)
+		return err
+	})
+	open.StartMin = 0 // it may have died before it did anything
+	w.endKeeper()
+	w.keeper = w.startKeeper(w.uri.Address)
+	if err != nil {
+		return Latitude{}, err
+	}
+	return w.afterTick(open)
+}
+
+// tickUntil runs a tick of a worker that dies after so many commands, unless it is done before, and tells how many it sent.
+func (w *world) tickUntil(limit int) (commands int, err error) {
+	w.endKeeper()
+	proxy, err := cut.StartCommands(w.uri.Address)
+	if err != nil {
+		return 0, err
+	}
+	defer proxy.Close()
+	w.keeper = w.startKeeper(proxy.Addr())
+	if _, err := w.keeper.shard.Look(w.ctx, w.keys); err != nil { // now it is connected
+		return 0, err
+	}
+	proxy.Limit(limit)
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-proxy.Died():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err = w.keeper.RunOnce(ctx)
+	commands = proxy.Passed()
+	select {
+	case <-proxy.Died():
+		return commands, nil
+	default:
+		return commands, err
+	}
+}
+
+// retaining carries out a step in which retention may let records go, and returns what it may and must.
+func (w *world) retaining(step func() error) (Latitude, error) {
+	before, err := w.now()
+	if err != nil {
+		return Latitude{}, err
+	}
+	if err := step(); err != nil {
+		return Latitude{}, err
+	}
+	after, err := w.now()
+	if err != nil {
+		return Latitude{}, err
+	}
+	open := Latitude{StartMax: w.log.First()} // what was trimmed by hand may be found out
+	c := &w.topic.Config
+	if c.Delete && c.RetentionMs >= 0 {
+		open.StartMin = w.log.Expired(before - uint64(c.RetentionMs))
+		open.StartMax = max(open.StartMax, w.log.Young(after-uint64(c.RetentionMs)))
+	}
+	if c.Delete && c.RetentionBytes >= 0 {
+		err = w.retainingBytes(&open, c.RetentionBytes)
+	}
+	return open, err
+}
+
+// retainingBytes allows a log start that leaves as many bytes as retention.bytes says.
+func (w *world) retainingBytes(open *Latitude, limit int64) error {
+	bytes, err := w.livingBytes()
+	byTime, rest := open.StartMax, sum(bytes)
+	open.StartMax = w.log.End
+	open.Start = func(start int64) error {
+		if start > byTime && rest < limit-w.grain(limit) {
+			return fmt.Errorf("the log starts at %d and %d bytes are left, retention.bytes is %d", start, rest, limit)
+		}
+		return nil
+	}
+	return err
+}
+
+// checkBytes tells whether a whole tick has left more than it should.
+func (w *world) checkBytes() error {
+	bytes, err := w.livingBytes()
+	c := &w.topic.Config
+	if err != nil || !c.Delete || c.RetentionBytes < 0 {
+		return err
+	}
+	least, rest := c.RetentionBytes+w.grain(c.RetentionBytes), sum(bytes)
+	if len(bytes) == 1 && rest > least || len(bytes) > 1 && rest-bytes[0] >= least {
+		return fmt.Errorf("%d bytes are left, of which %d in the oldest segment: retention.bytes is %d", rest, bytes[0], c.RetentionBytes)
+	}
+	return nil
+}
+
+func sum(list []int64) (total int64) {
+	for _, n := range list {
+		total += n
+	}
+	return total
+}
+
+// grain is how exactly bytes can be kept: Redis has many records in a node, and counts them by their mean.
+func (w *world) grain(limit int64) int64 {
+	largest := 0
+	for _, r := range w.log.Records {
+		largest = max(largest, len(r.Value))
+	}
+	return limit/10 + int64(2*largest) + 16<<10
+}
+
+// livingBytes are the bytes that each of the partition's streams uses, oldest first, without what is below the log start.
+func (w *world) livingBytes() ([]int64, error) {
+	view, err := w.hands.Look(w.ctx, w.keys)
+	if err != nil {
+		return nil, err
+	}
+	bytes, err := w.hands.Weigh(w.ctx, view.Streams(w.keys), 0)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range view.Segments {
+		all, below := s.Last-s.Base+1, max(0, view.LogStart-s.Base)
+		bytes[i] -= bytes[i] * min(below, all) / all
+	}
+	return bytes, nil
+}
+
+// checkKept compares what a whole tick leaves in Redis with the log start: what is below it is gone.
+func (w *world) checkKept() error {
+	view, err := w.hands.Look(w.ctx, w.keys)
+	if err != nil {
+		return err
+	}
+	for _, s := range view.Segments {
+		if s.Last < view.LogStart {
+			return fmt.Errorf("after the tick segment %d is there, which ends at %d, and the log starts at %d", s.Number, s.Last, view.LogStart)
+		}
+	}
+	ids, err := w.hands.Glances(w.ctx, []redisstream.Keys{w.keys})
+	if err == nil {
+		err = ids[0].Err
+	}
+	if err != nil {
+		return err
+	}
+	if g := ids[0]; g.Length > 0 && int64(g.First.Seq) < g.LogStart {
+		return fmt.Errorf("after the tick the open stream starts at %d, the log at %d", g.First.Seq, g.LogStart)
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// scene is a partition in a state in which the storage worker's next tick has much to do.
+type scene struct {
+	settings map[string]string
+	set      func(w *world) error
+}
+
+// long ago is when the first part of each scene was appended.
+const longAgo = time.Hour
+
+var scenes = map[string]scene{
+	// Two segments are too old, the log is to start inside the third, and the open one is idle.
+	"segments": {
+		settings: map[string]string{"retention.ms": "1800000", "segment.ms": "600000"},
+		set: func(w *world) error {
+			return errors.Join(
+				w.past(w.fill(300), w.seal, w.fill(300), w.seal, w.fill(200)),
+				w.present(w.fill(200), w.seal, w.fill(100)))
+		},
+	},
+	// One stream, the head of which is too old, and of which DeleteRecords has asked for more.
+	"stream": {
+		settings: map[string]string{"retention.ms": "1800000", "segment.bytes": "-1"},
+		set: func(w *world) error {
+			return errors.Join(w.past(w.fill(1500)), w.present(w.fill(700)))
+		},
+	},
+	// Segments are too many.
+	"bytes": {
+		settings: map[string]string{"retention.bytes": "40000", "retention.ms": "-1"},
+		set: func(w *world) error {
+			return w.present(w.fill(300), w.seal, w.fill(300), w.seal, w.fill(300), w.seal, w.fill(300))
+		},
+	},
+}
+
+func TestStorageWorkerMayDieAfterAnyCommand(t *testing.T) {
+	for name, scene := range scenes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			commands, whole, err := s.kill(t, scene, 1<<30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range commands {
+				_, end, err := s.kill(t, scene, n)
+				if err != nil {
+					t.Fatalf("killed after %d of %d commands: %v", n, commands, err)
+				}
+				if end != whole {
+					t.Fatalf("killed after %d of %d commands, and the next worker was done:\n%s\nwithout that it is\n%s", n, commands, end, whole)
+				}
+			}
+			t.Logf("%d commands", commands)
+		})
+	}
+}
+
+// kill sets a scene and kills the storage worker after so many commands of its tick. The log is compared with the model,
+// then the next worker does the rest, and what Redis has is returned.
+func (s *stage) kill(t *testing.T, scene scene, limit int) (commands int, end string, err error) {
+	const seed = 1
+	w, err := s.open(t.Context(), seed, scene.settings)
+	if err != nil {
+		return 0, "", err
+	}
+	defer w.close()
+	if err := scene.set(w); err != nil {
+		return 0, "", fmt.Errorf("set the scene: %w", err)
+	}
+	open, err := w.retaining(func() (err error) { commands, err = w.tickUntil(limit); return err })
+	if err != nil {
+		return 0, "", err
+	}
+	open.StartMin = 0
+	if err := w.checkAnew(open); err != nil {
+		return 0, "", fmt.Errorf("after the kill: %w", err)
+	}
+	w.endKeeper()
+	w.keeper = w.startKeeper(s.uri.Address)
+	if _, err = w.tick(); err != nil {
+		return 0, "", fmt.Errorf("after the next worker: %w", err)
+	}
+	end, err = w.inventory()
+	return commands, end, err
+}
+
+// past carries out steps by a broker whose clock is slow, so that what it appends is old.
+func (w *world) past(steps ...func() error) error {
+	now, err := w.now()
+	if err != nil {
+		return err
+	}
+	b := w.startBrokerAt(3, now-uint64(longAgo.Milliseconds()))
+	before := w.brokers[w.active]
+	w.brokers[w.active] = b
+	defer func() { w.brokers[w.active] = before }()
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return b.stop(w.ctx)
+}
+
+func (w *world) present(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill appends so many small records, ten at a time.
+func (w *world) fill(records int) func() error {
+	return func() error {
+		for range records / 10 {
+			p, batch := w.producers[0], make([]Record, 10)
+			for i := range batch {
+				batch[i] = Record{Timestamp: time.Now().UnixMilli(), Key: fmt.Appendf(nil, "key-%d", w.rnd.IntN(50)), Value: w.value(60)}
+			}
+			got, err := w.broker().deliver(w.ref, batch, p.identity, w.options())
+			if err == nil {
+				err = w.acknowledged(p, batch, got)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return w.learnAppendTimes()
+	}
+}
+
+func (w *world) seal() error {
+	_, err := w.roll()
+	return err
+}
+
+// inventory tells what Redis has of the partition: keys, the registry but for fencing numbers and times, and the offsets
+// in each stream.
+func (w *world) inventory() (string, error) {
+	var lines []string
+	keys, err := w.redis.Do(w.ctx, w.redis.B().Keys().Pattern("korvet:storage:*{"+w.keys.Stream+"}*").Build()).AsStrSlice()
+	if err != nil {
+		return "", err
+	}
+	for _, k := range keys {
+		if !strings.HasPrefix(k, "korvet:storage:state:") { // its name is random
+			lines = append(lines, "key "+k)
+		}
+	}
+	view, err := w.hands.Look(w.ctx, w.keys)
+	if err != nil {
+		return "", err
+	}
+	lines = append(lines, fmt.Sprintf("log from %d to %d, open segment %d", view.LogStart, redisstream.EndOffset(view.LastSeq), view.Open))
+	for _, stream := range view.Streams(w.keys) {
+		ids, err := w.newestIDs(stream, 1<<30)
+		if err != nil {
+			return "", err
+		}
+		offsets := make([]uint64, len(ids))
+		for i, id := range ids {
+			offsets[i] = id.Seq
+		}
+		slices.Reverse(offsets)
+		lines = append(lines, fmt.Sprint("offsets in ", stream, " ", offsets))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n"), nil
+}

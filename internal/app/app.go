@@ -82,13 +82,15 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 // open does what must succeed before anything runs.
 func (b *Broker) open(ctx context.Context) error {
 	var err error
-	if b.kafkaListener, err = listen("korvet.broker.port", b.cfg.Broker.Host, b.cfg.Broker.Port); err != nil {
-		return err
+	if b.cfg.Broker.Enabled {
+		if b.kafkaListener, err = listen("korvet.broker.port", b.cfg.Broker.Host, b.cfg.Broker.Port); err != nil {
+			return err
+		}
 	}
 	if b.httpListener, err = listen("korvet.http.port", b.cfg.HTTP.Host, b.cfg.HTTP.Port); err != nil {
 		return err
 	}
-	if b.cfg.Broker.AdvertisedPort == 0 {
+	if b.kafkaListener != nil && b.cfg.Broker.AdvertisedPort == 0 {
 		b.cfg.Broker.AdvertisedPort = portOf(b.kafkaListener)
 	}
 	b.metrics = metrics.New(metrics.Options{
@@ -179,14 +181,11 @@ func (b *Broker) serve(ctx context.Context) error {
 	b.mu.Lock()
 	b.parts = p
 	b.mu.Unlock()
-	b.running.Go(func() {
-		if err := p.store.Run(ctx); err != nil {
-			b.fail(fmt.Errorf("this broker ends: another one was started with the same korvet.broker.id: %w", err))
-		}
-	})
-	b.running.Go(func() { p.worker.Run(ctx, workerTick) })
-	b.running.Go(func() { p.groups.Run(ctx) })
+	b.runBackground(ctx, p)
 	b.state.set(reasonStarting, "")
+	if p.server == nil {
+		return b.work(ctx)
+	}
 	b.metrics.Up(true)
 	b.log.Info("serving Kafka clients", "listen", b.kafkaListener.Addr().String(),
 		"advertised", net.JoinHostPort(b.cfg.Broker.AdvertisedHost, fmt.Sprint(b.cfg.Broker.AdvertisedPort)),

@@ -32,6 +32,7 @@ type parts struct {
 	logs     *partition.Manager
 	groups   *coordinator.Coordinator
 	worker   *worker.Worker
+	storage  *worker.Storage // nil: no storage worker runs in this process
 	server   *server.Server
 	owner    *ownerLock
 }
@@ -77,8 +78,16 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 		return nil, err
 	}
 	b.openLogs(p, options)
-	b.openGroups(p)
 	p.worker = worker.New(p.store, p.logs, b.log.With(componentKey, "worker"))
+	if b.cfg.Broker.Enabled {
+		b.openServer(p, schema)
+	}
+	return p, nil
+}
+
+// openServer opens what serves Kafka clients.
+func (b *Broker) openServer(p *parts, schema *topicconfig.Schema) {
+	b.openGroups(p)
 	handler := api.New(api.Deps{
 		Logs: p.logs, Groups: p.groups, Offsets: p.groups, GroupAdmin: p.groups, Configs: p.store, Loggers: loggersOf(b.log), Topics: p.store, Cluster: p.store, Epochs: p.logs, Schema: schema,
 		Now: time.Now, Random: rand.Reader, Log: b.log.With(componentKey, "api"), Metrics: b.metrics,
@@ -87,19 +96,22 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 		Handler: handler, Settings: serverSettings(&b.cfg.Broker), Log: b.log.With(componentKey, "server"), Metrics: b.metrics, Now: time.Now,
 	})
 	p.store.OnConfigs(func() { b.obey(p) })
-	return p, nil
 }
 
 // openLogs opens the partitions' side. It asks Redis nothing yet.
 func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 	self := p.store.Self()
 	owner := fmt.Sprintf("%d/%s", self.ID, self.BootID)
-	p.owner = b.lockOwner(p.store.ID(), self.ID, owner)
+	if b.cfg.Broker.Enabled {
+		p.owner = b.lockOwner(p.store.ID(), self.ID, owner)
+	}
 	log := b.log.With(componentKey, "redisstream")
 	p.shard = redisstream.Open(options, log)
+	b.openStorage(p, owner)
 	d := partition.Dependencies{
 		Shard:       p.shard,
-		Observer:    observer{b.metrics},
+		Observer:    observer{b.metrics, p.full},
+		Deleted:     p.deleted,
 		Log:         b.log.With(componentKey, "partition"),
 		Gone:        p.owner.isGone,
 		MinReplicas: func(ref partition.Ref) int { return minReplicas(p.store, ref) },
@@ -156,9 +168,11 @@ func (b *Broker) lockOwner(cluster string, id int32, owner string) *ownerLock {
 
 // drain answers what is in flight and gives the partitions back.
 func (p *parts) drain(ctx context.Context, log *slog.Logger) {
-	p.groups.Close(ctx) // first: members that wait for a rebalance are in flight for as long as that takes
-	if err := p.server.Shutdown(ctx); err != nil {
-		log.Warn("stopping: some requests were not answered in time", "error", err)
+	if p.server != nil {
+		p.groups.Close(ctx) // first: members that wait for a rebalance are in flight for as long as that takes
+		if err := p.server.Shutdown(ctx); err != nil {
+			log.Warn("stopping: some requests were not answered in time", "error", err)
+		}
 	}
 	if err := p.logs.Close(ctx); err != nil {
 		log.Warn("stopping: some partitions were not given back; another broker waits for their leases", "error", err)
@@ -210,10 +224,16 @@ func (b *Broker) topicNames() []string {
 }
 
 // observer tells metrics what partitions do.
-type observer struct{ m *metrics.Metrics }
+type observer struct {
+	m    *metrics.Metrics
+	full func() // Redis refuses writes
+}
 
 func (o observer) AppendDone(records, bytes int, took time.Duration, err error) {
 	o.m.Appended(records, bytes, took, err)
+	if errors.Is(err, partition.ErrStorage) {
+		o.full()
+	}
 }
 
 func (o observer) ReadDone(tier string, bytes int, took time.Duration, err error) {

@@ -92,7 +92,7 @@ const boundsWait = time.Second
 // knownGroups lists the groups with their lag, for metrics.
 func (b *Broker) knownGroups() []metrics.Group {
 	p := b.current()
-	if p == nil {
+	if p == nil || p.groups == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), boundsWait)

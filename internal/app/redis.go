@@ -24,7 +24,7 @@ const probeTimeout = 300 * time.Millisecond
 // a child of our own, whose address goes into the settings.
 func (b *Broker) chooseRedis(ctx context.Context) error {
 	r := &b.cfg.Redis
-	if r.Configured {
+	if r.Configured || !b.cfg.Broker.Enabled { // a worker looks after the Redis of brokers, it needs none of its own
 		return nil
 	}
 	dir, err := b.childDir()

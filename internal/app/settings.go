@@ -81,6 +81,7 @@ func (b *Broker) metadataOptions(schema *topicconfig.Schema) metadata.Options {
 		Port:      int32(c.AdvertisedPort),
 		CreatedBy: "korvet " + b.opt.Version,
 		Timeout:   min(b.cfg.Redis.Timeout, max(c.StaleAfter, time.Second)), // a heartbeat that takes longer is worth nothing
+		NoBroker:  !c.Enabled,
 		Heartbeat: c.HeartbeatInterval,
 		Stale:     c.StaleAfter,
 		Schema:    schema,

@@ -116,6 +116,14 @@ func (r Redis) Address() string { return net.JoinHostPort(r.Host, strconv.Itoa(r
 // Storage is the local tier.
 type Storage struct {
 	WriteConnections int
+	Worker           Worker
+}
+
+// Worker is the storage worker. Of all processes that run one, the one that holds the lease works.
+type Worker struct {
+	Enabled bool
+	Tick    time.Duration // between two looks at all partitions
+	Lease   time.Duration // how long the others wait for one that died
 }
 
 // HTTP is the listener of /livez, /readyz and /metrics.

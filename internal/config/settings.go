@@ -21,8 +21,8 @@ var settings = sync.OnceValue(func() []setting {
 
 func brokerSettings() []setting {
 	return []setting{
-		{name: "korvet.broker.enabled", def: "true", later: true, field: func(c *Config) any { return &c.Broker.Enabled },
-			doc: "Serve Kafka clients."},
+		{name: "korvet.broker.enabled", def: "true", field: func(c *Config) any { return &c.Broker.Enabled },
+			doc: "Serve Kafka clients. false: the process runs the storage worker alone, as `korvet worker` does."},
 		{name: "korvet.broker.id", kafka: "broker.id", def: "0", field: func(c *Config) any { return &c.Broker.ID }, check: between(0, math.MaxInt32),
 			doc: "Unique per broker. Of two brokers with one id the one that started later stays."},
 		{name: "korvet.broker.host", def: "0.0.0.0", field: func(c *Config) any { return &c.Broker.Host }, check: listenHost,
@@ -134,6 +134,12 @@ func otherSettings() []setting {
 	return []setting{
 		{name: "korvet.storage.local.write.connections", def: "8", field: func(c *Config) any { return &c.Storage.WriteConnections }, check: between(1, 256),
 			doc: "Connections that write to the messages' Redis. A partition always uses the same one."},
+		{name: "korvet.storage.worker.enabled", def: "true", field: func(c *Config) any { return &c.Storage.Worker.Enabled },
+			doc: "Run the storage worker (retention, rolling of idle segments) in this process. Of all that run one, one works at a time; with false in all of them nothing is ever removed."},
+		{name: "korvet.storage.worker.tick-interval", def: "1m", field: func(c *Config) any { return &c.Storage.Worker.Tick }, check: between(100, 86_400_000),
+			doc: "How often it looks at all partitions. It is woken at once by DeleteRecords and by a full Redis."},
+		{name: "korvet.storage.worker.lease-duration", def: "2m", field: func(c *Config) any { return &c.Storage.Worker.Lease }, check: between(200, 86_400_000),
+			doc: "How long the others wait for a worker that died before one of them takes over. Must exceed the tick."},
 		{name: "korvet.http.host", def: "0.0.0.0", field: func(c *Config) any { return &c.HTTP.Host }, check: listenHost,
 			doc: "Address that the HTTP listener (/livez, /readyz, /metrics) binds."},
 		{name: "korvet.http.port", def: "8080", field: func(c *Config) any { return &c.HTTP.Port }, check: port,
@@ -177,9 +183,6 @@ func laterSettings() []setting {
 		{"korvet.storage.remote.s3.secret-access-key", "", "Secret key."},
 		{"korvet.storage.remote.iceberg.row-group-size", "128MB", "Row group of a data file."},
 		{"korvet.storage.remote.iceberg.target-file-size", "128MB", "Size of a data file."},
-		{"korvet.storage.worker.enabled", "true", "Run the storage worker in this broker."},
-		{"korvet.storage.worker.tick-interval", "1m", "How often it looks."},
-		{"korvet.storage.worker.lease-duration", "2m", "Its lease."},
 	} {
 		rows = append(rows, setting{name: r.name, def: r.def, doc: r.doc, later: true, secret: secretName(r.name)})
 	}

@@ -60,7 +60,10 @@ func (s *Store) Run(ctx context.Context) error {
 // Heartbeat tells the others that this broker lives, and takes over what changed since the last one. ErrSuperseded,
 // ErrUnavailable.
 func (s *Store) Heartbeat(ctx context.Context) error {
-	err := s.beat(ctx)
+	var err error
+	if !s.opt.NoBroker {
+		err = s.beat(ctx)
+	}
 	if err == nil {
 		err = s.mark(ctx)
 	}
@@ -120,6 +123,9 @@ func (s *Store) setNodes(now int64, entries []rueidis.RedisMessage) {
 
 // Leave takes this broker off the list, so that others need not wait until it is stale.
 func (s *Store) Leave(ctx context.Context) error {
+	if s.opt.NoBroker {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.opt.Timeout)
 	defer cancel()
 	err := s.scripts.nodeLeave.Exec(ctx, s.redis, []string{s.nodesKey()}, []string{strconv.Itoa(int(s.self.ID)), s.self.BootID.String()}).Error()

@@ -22,6 +22,8 @@ type Options struct {
 	Host      string // what clients are told to connect to
 	Port      int32
 	CreatedBy string // name and version of the program, noted in a new namespace
+	// NoBroker opens the store for a process that is no broker: none is registered, and heartbeats only read.
+	NoBroker bool
 
 	Timeout   time.Duration // bounds each call of Redis
 	Heartbeat time.Duration // between two heartbeats: 2 s unless set

@@ -34,6 +34,7 @@ type Metrics struct {
 	topics   *topicSeries
 	storage  storage
 	groups   groups
+	worker   worker
 	listed   []definition
 
 	requestSeconds     *prometheus.HistogramVec
@@ -76,6 +77,7 @@ func New(o Options) *Metrics {
 	m.applicationVersion.WithLabelValues("korvet", o.Version).Set(1)
 	m.storage = newStorage(m)
 	m.groups = newGroups(m)
+	m.worker = newWorker(m, o.MaxTopics)
 	m.topics = newTopicSeries(m, o.MaxTopics, o.Topics)
 	if o.Partitions != nil {
 		m.addPartitions(o)

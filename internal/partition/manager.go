@@ -22,6 +22,8 @@ type Dependencies struct {
 	Gone func(owner string) bool
 	// MinReplicas is a topic's min.insync.replicas.
 	MinReplicas func(Ref) int
+	// Deleted is told when DeleteBefore has raised a log start. It must not block; it may be nil.
+	Deleted func(Ref)
 	// Clock replaces time and chance in a simulation; nil is the real thing.
 	Clock *Clock
 }
@@ -36,7 +38,8 @@ type Clock struct {
 
 // Manager holds a broker's partitions. It is safe for concurrent use.
 type Manager struct {
-	env *env
+	env     *env
+	deleted func(Ref) // may be nil
 
 	mu     sync.RWMutex
 	open   map[Ref]*Partition
@@ -56,7 +59,8 @@ const sweepEvery = 20 * time.Millisecond
 // NewManager returns a manager. It asks Redis nothing until a partition is used.
 func NewManager(s Settings, d Dependencies) *Manager {
 	m := &Manager{
-		open: map[Ref]*Partition{}, active: map[*Partition]struct{}{},
+		deleted: d.Deleted,
+		open:    map[Ref]*Partition{}, active: map[*Partition]struct{}{},
 		started: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	start := time.Now()
@@ -247,7 +251,11 @@ func (m *Manager) DeleteBefore(ctx context.Context, ref Ref, offset int64) (int6
 	if err != nil {
 		return -1, err
 	}
-	return p.DeleteBefore(ctx, offset)
+	start, err := p.DeleteBefore(ctx, offset)
+	if err == nil && m.deleted != nil {
+		m.deleted(ref)
+	}
+	return start, err
 }
 
 // Size tells the bytes the partition uses in Redis.

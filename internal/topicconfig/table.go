@@ -29,7 +29,7 @@ const (
 func table() []Setting {
 	return []Setting{
 		{Name: cleanupPolicy, Type: List, Default: "delete", BrokerName: "log.cleanup.policy", Effect: Active, check: listOf("compact", "delete"),
-			Doc: "What happens to old records: `delete` removes them by retention, `compact` keeps the last one of each key, both may be given. Compacted topics refuse records without a key from now on; retention and compaction themselves take effect with the storage worker."},
+			Doc: "What happens to old records: `delete` removes them by retention, `compact` keeps the last one of each key, both may be given. Compacted topics refuse records without a key from now on; [retention.md](retention.md) tells how records go."},
 		{Name: "compression.gzip.level", Type: Int, Default: "-1", BrokerName: "compression.gzip.level", Effect: Active, check: or("-1", between(1, 9)),
 			Doc: "Level for `compression.type=gzip`; -1 is the library's own."},
 		{Name: "compression.lz4.level", Type: Int, Default: "9", BrokerName: "compression.lz4.level", Effect: Active, check: between(1, 17),
@@ -90,9 +90,9 @@ func table() []Setting {
 			Doc: "Deletes the remote data when `remote.storage.enable` is turned off."},
 		{Name: remoteStorageEnable, Type: Boolean, Default: "false", Effect: Later,
 			Doc: "Copies sealed segments to the remote tier. Needs `korvet.storage.remote.path`."},
-		{Name: retentionBytes, Type: Long, Default: "-1", BrokerName: "log.retention.bytes", Effect: Later,
-			Doc: "Largest size of a partition over all tiers; -1 is no limit."},
-		{Name: retentionMs, Type: Long, Default: "604800000", BrokerName: "log.retention.ms", Effect: Later, check: atLeast(-1),
+		{Name: retentionBytes, Type: Long, Default: "-1", BrokerName: "log.retention.bytes", Effect: Active,
+			Doc: "Size above which the oldest records of a partition go, as measured in Redis's memory; -1 is no limit."},
+		{Name: retentionMs, Type: Long, Default: "604800000", BrokerName: "log.retention.ms", Effect: Active, check: atLeast(-1),
 			Doc: "How long records are kept, by their append time; -1 is for ever."},
 		{Name: segmentBytes, Type: Int, Default: "134217728", KafkaDefault: "1073741824", BrokerName: "log.segment.bytes", Effect: Later, check: or("-1", atLeast(1<<20)),
 			Doc: "Size at which a segment is sealed. -1 without `segment.ms` keeps a partition in one stream."},

@@ -41,6 +41,32 @@ func (s *Storage) hold(ctx context.Context) error {
 	return nil
 }
 
+// holding runs what may take long, and renews the lease meanwhile. When that fails, it is told so by its context.
+func (s *Storage) holding(ctx context.Context, run func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := s.hold(ctx); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	renew := time.NewTicker(s.Lease / 10)
+	defer renew.Stop()
+	for {
+		select {
+		case err := <-done:
+			if lost := context.Cause(ctx); lost != nil {
+				return lost
+			}
+			return err
+		case <-renew.C:
+			if err := s.hold(ctx); err != nil {
+				cancel(err)
+			}
+		}
+	}
+}
+
 func (s *Storage) request(held int64, length time.Duration) redisstream.LeaseRequest {
 	return redisstream.LeaseRequest{
 		Key: s.Namespace + ":storage:worker", Owner: s.Owner, LengthMs: length.Milliseconds(), Held: held, Gone: s.Gone,

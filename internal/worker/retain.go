@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/korvet-io/korvet/internal/redisstream"
@@ -45,14 +46,40 @@ func (s *Storage) step(ctx context.Context, t *Target) (more bool, err error) {
 		return s.trim(ctx, t, z, number)
 	}
 	start, err := s.retained(ctx, t, z)
-	if err != nil || start <= t.Glance.LogStart {
+	if err != nil {
 		return false, err
+	}
+	if start <= t.Glance.LogStart {
+		return s.roll(ctx, t, z)
 	}
 	if err := s.hold(ctx); err != nil {
 		return false, err
 	}
 	got, err := s.Redis.RaiseStart(ctx, t.Keys, t.claim(), start)
 	return got > t.Glance.LogStart, err
+}
+
+// roll seals the open segment if that is due. An owner that rolls or appends at the same moment comes first.
+func (s *Storage) roll(ctx context.Context, t *Target, z *size) (more bool, err error) {
+	if limit := t.Config.SegmentBytes; limit >= 0 && z.open > limit/2 {
+		if err := s.exactly(ctx, t); err != nil { // an estimate may be wrong by half
+			return false, err
+		}
+	}
+	if !t.rollDue(z.open) {
+		return false, nil
+	}
+	if err := s.hold(ctx); err != nil {
+		return false, err
+	}
+	_, rolled, err := s.Redis.Roll(ctx, t.Keys, t.claim(), t.Glance.Open)
+	if rolled {
+		s.Observer.SegmentSealed()
+	}
+	if errors.Is(err, redisstream.ErrNotOpen) {
+		err = nil
+	}
+	return rolled, err
 }
 
 // drop removes sealed segments below the log start.

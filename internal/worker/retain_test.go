@@ -174,3 +174,50 @@ func TestNoScriptHoldsRedisUp(t *testing.T) {
 		})
 	}
 }
+
+func TestIdleSegmentsAreSealedByAge(t *testing.T) {
+	r := newRig(t)
+	p := r.create("old", map[string]string{"segment.ms": hours(2)})
+	p.add(10, 3*hour, 10)
+	young := r.create("young", map[string]string{"segment.ms": hours(2)})
+	young.add(10, hour, 10)
+	empty := r.create("empty", map[string]string{"segment.ms": hours(2)})
+	one := r.create("one", map[string]string{"segment.bytes": "-1"})
+	one.add(10, 30*24*hour, 10)
+	one.topic.Config.RetentionMs = -1
+	r.tick()
+	p.expect(0, 0, -1)
+	young.expect(0, 0)
+	empty.expect(0, -1)
+	one.expect(0, 0)
+	if r.seen.sealed != 1 {
+		t.Errorf("%d segments were sealed, want 1", r.seen.sealed)
+	}
+	r.tick()
+	p.expect(0, 0, -1)
+}
+
+func TestSegmentsWhoseOwnerDoesNotRollAreSealedBySize(t *testing.T) {
+	r := newRig(t)
+	p := r.create("t", map[string]string{"segment.bytes": "1048576"})
+	p.add(1200, 0, 1000)
+	r.tick()
+	p.expect(0, 0, -1)
+	if seg := p.view().Segments[0]; seg.Last != 1199 || seg.Bytes < 1<<20 {
+		t.Errorf("segment %+v", seg)
+	}
+	p.add(500, 0, 1000)
+	r.tick()
+	p.expect(0, 0, 1200)
+}
+
+func TestUnsegmentedStreamIsAdoptedWhenItsTopicGetsSegments(t *testing.T) {
+	r := newRig(t)
+	p := r.create("t", map[string]string{"segment.bytes": "-1"})
+	p.add(5000, 0, 1000)
+	r.tick()
+	p.expect(0, 0)
+	p.topic.Config = r.schema.Effective("t", map[string]string{"segment.bytes": "1048576"})
+	r.tick()
+	p.expect(0, 0, -1)
+}

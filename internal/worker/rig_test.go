@@ -40,6 +40,7 @@ type observer struct {
 	mu                       sync.Mutex
 	leads, full              bool
 	ticks, failures, dropped int
+	sealed                   int
 	trimmed, freed           int64
 	bytes                    map[string]int64
 }
@@ -49,6 +50,7 @@ func (o *observer) change(f func()) { o.mu.Lock(); defer o.mu.Unlock(); f() }
 func (o *observer) WorkerLeads(leads bool)            { o.change(func() { o.leads = leads }) }
 func (o *observer) WorkerTicked(time.Duration)        { o.change(func() { o.ticks++ }) }
 func (o *observer) WorkerFailed(string)               { o.change(func() { o.failures++ }) }
+func (o *observer) SegmentSealed()                    { o.change(func() { o.sealed++ }) }
 func (o *observer) SegmentDropped()                   { o.change(func() { o.dropped++ }) }
 func (o *observer) RecordsTrimmed(n int64)            { o.change(func() { o.trimmed += n }) }
 func (o *observer) BytesFreed(n int64)                { o.change(func() { o.freed += n }) }

@@ -22,6 +22,7 @@ type Topics interface{ All() []*metadata.Topic }
 type Redis interface {
 	Lease(ctx context.Context, q redisstream.LeaseRequest) (fence int64, err error)
 	Glances(ctx context.Context, keys []redisstream.Keys) ([]redisstream.Glance, error)
+	Roll(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, open int64) (redisstream.Segment, bool, error)
 	RaiseStart(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, start int64) (int64, error)
 	DropSegment(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, number int64) (bool, error)
 	TrimHead(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, h redisstream.Head) (int64, redisstream.ID, error)
@@ -36,6 +37,7 @@ type Observer interface {
 	WorkerLeads(leads bool)
 	WorkerTicked(took time.Duration)
 	WorkerFailed(operation string)
+	SegmentSealed()
 	SegmentDropped()
 	RecordsTrimmed(records int64)
 	BytesFreed(bytes int64)
@@ -57,12 +59,16 @@ type Dependencies struct {
 	Redis    Redis
 	Observer Observer
 	Log      *slog.Logger
+	// Compactor compacts the topics whose cleanup.policy says so. It may be nil.
+	Compactor interface {
+		Compact(ctx context.Context, t *Target) error
+	}
 	// Gone tells whether another worker's process is provably dead, so that its lease need not be waited for. It may be nil.
 	Gone func(owner string) bool
 }
 
 // Storage is the storage worker of one process. Of all processes the one that holds the lease acts: it drops and trims what
-// retention and DeleteRecords put below the log start, in any process, by scripts on Redis alone.
+// retention and DeleteRecords put below the log start, seals idle segments and compacts, by scripts on Redis alone.
 type Storage struct {
 	Settings
 	Dependencies
@@ -180,21 +186,51 @@ func (s *Storage) visit(ctx context.Context, targets []Target, everything bool) 
 		return err
 	}
 	for i := range targets {
-		t := &targets[i]
-		err := s.work(ctx, t)
-		switch {
-		case err == nil, errors.Is(err, redisstream.ErrDeleted): // the deletion's own worker takes what is left
-		case stops(err):
+		if err := s.settle(&targets[i], s.work(ctx, &targets[i])); err != nil {
 			return err
-		default:
-			s.Observer.WorkerFailed("partition")
-			s.Log.Warn("storage of a partition was not worked on: trying again at the next tick",
-				"topic", t.Ref.Topic, "partition", t.Ref.Partition, "error", err)
 		}
 	}
-	if everything {
-		s.sizes.keepOnly(targets)
-		s.Observer.LocalBytes(s.sizes.byTopic())
+	if !everything {
+		return nil
+	}
+	s.sizes.keepOnly(targets)
+	s.Observer.LocalBytes(s.sizes.byTopic())
+	return s.compact(ctx, targets)
+}
+
+// settle logs what failed at one partition. The error is one that ends the tick.
+func (s *Storage) settle(t *Target, err error) error {
+	switch {
+	case err == nil, errors.Is(err, redisstream.ErrDeleted): // the deletion's own worker takes what is left
+		return nil
+	case stops(err):
+		return err
+	}
+	s.Observer.WorkerFailed("partition")
+	s.Log.Warn("storage of a partition was not worked on: trying again at the next tick",
+		"topic", t.Ref.Topic, "partition", t.Ref.Partition, "error", err)
+	return nil
+}
+
+// compact compacts where that is due, after all retention: a pass may take long. Whoever wakes the worker meanwhile comes
+// first; the next tick goes on.
+func (s *Storage) compact(ctx context.Context, targets []Target) error {
+	for i := range targets {
+		t := &targets[i]
+		if s.Compactor == nil || !t.Config.Compact {
+			continue
+		}
+		if len(s.wake) > 0 {
+			s.Wake()
+			return nil
+		}
+		err := s.again(ctx, t)
+		if err == nil {
+			err = s.holding(ctx, func(ctx context.Context) error { return s.Compactor.Compact(ctx, t) })
+		}
+		if err := s.settle(t, err); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type keeper struct {
 func (silentWorker) WorkerLeads(bool)            {}
 func (silentWorker) WorkerTicked(time.Duration)  {}
 func (silentWorker) WorkerFailed(string)         {}
+func (silentWorker) SegmentSealed()              {}
 func (silentWorker) SegmentDropped()             {}
 func (silentWorker) RecordsTrimmed(int64)        {}
 func (silentWorker) BytesFreed(int64)            {}

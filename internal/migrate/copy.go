@@ -9,26 +9,31 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Copy copies until everything that the source has is in the target, and with follow goes on until ctx ends or another
-// run takes over, which is ErrTakenOver.
+// emptyAnswers is after how many answers in a row without a record, though the log goes on, nothing is left up to its end.
+// Only what was deleted by hand leaves a hole there; and verification would find records in it.
+const emptyAnswers = 10
+
+// Copy copies what the source has when it is called, and with follow goes on until ctx ends or another run takes over,
+// which is ErrTakenOver.
 func (m *Migration) Copy(ctx context.Context, follow bool) error {
 	if m.state.cutover != nil {
 		return fmt.Errorf("copy topic %s: %w on %s", m.o.Source, ErrCutOver, m.state.cutover.At.Format(time.RFC3339))
 	}
-	for turn := 0; ; turn++ {
-		caught, err := m.read(ctx, follow)
+	goal, err := m.o.From.offsets(ctx, m.source, logEnd)
+	if err != nil {
+		return err
+	}
+	for turn := 0; follow || len(m.moving(goal)) > 0; turn++ {
+		idle, err := m.read(ctx)
 		if err != nil {
 			return err
 		}
 		if err := m.sendRound(ctx, turn); err != nil {
 			return err
 		}
-		m.report(caught)
-		if !caught {
+		m.report(false)
+		if !idle {
 			continue
-		}
-		if !follow {
-			return nil
 		}
 		taken, err := m.journal.taken(ctx)
 		if err != nil {
@@ -38,17 +43,20 @@ func (m *Migration) Copy(ctx context.Context, follow bool) error {
 			return ErrTakenOver
 		}
 	}
+	m.report(true)
+	return nil
 }
 
-// read tops up the queues that are half empty. It tells whether everything that the source has is in a round.
-func (m *Migration) read(ctx context.Context, wait bool) (caught bool, err error) {
+// read tops up the queues that are half empty; where all are empty it waits a moment for records. It tells whether there
+// are none.
+func (m *Migration) read(ctx context.Context) (idle bool, err error) {
 	from := map[int32]int64{}
 	patience := m.o.Follow
 	for _, q := range m.queues {
 		if 2*len(q.records) <= q.got {
 			from[q.partition] = q.next
 		}
-		if len(q.records) > 0 || !wait {
+		if len(q.records) > 0 {
 			patience = 0
 		}
 	}
@@ -56,15 +64,21 @@ func (m *Migration) read(ctx context.Context, wait bool) (caught bool, err error
 	if err != nil {
 		return false, err
 	}
+	idle = patience > 0
 	for p, f := range got {
 		q := m.queues[p]
+		idle = idle && f.next == q.next
 		q.records, q.next, q.end, q.got = append(q.records, f.records...), f.next, f.end, len(f.records)
 	}
-	caught = true
-	for _, q := range m.queues {
-		caught = caught && q.from >= q.end
+	if m.empty++; !idle {
+		m.empty = 0
 	}
-	return caught, nil
+	if m.empty >= emptyAnswers {
+		for _, q := range m.queues {
+			q.next = max(q.next, q.end)
+		}
+	}
+	return idle, nil
 }
 
 // sendRound notes a round of what is in the queues, if there is anything, and appends it. Each turn begins with another
@@ -192,9 +206,10 @@ func (m *Migration) takeAgain(ctx context.Context, b *roundBuilder, s Slice, wan
 
 // readRange reads the records of a partition in [from, to), those that are left of them.
 func readRange(ctx context.Context, c *Cluster, t *topic, partition int32, from, to int64) ([]*kgo.Record, error) {
+	const patience = 100 * time.Millisecond
 	var records []*kgo.Record
-	for from < to {
-		got, err := c.fetch(ctx, t, map[int32]int64{partition: from}, 0)
+	for empty := 0; from < to && empty < emptyAnswers; {
+		got, err := c.fetch(ctx, t, map[int32]int64{partition: from}, patience)
 		if err != nil {
 			return nil, err
 		}
@@ -204,8 +219,8 @@ func readRange(ctx context.Context, c *Cluster, t *topic, partition int32, from,
 				records = append(records, r)
 			}
 		}
-		if f.next == from && len(f.records) == 0 && from >= f.end {
-			break
+		if empty++; f.next > from {
+			empty = 0
 		}
 		from = f.next
 	}

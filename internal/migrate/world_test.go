@@ -31,7 +31,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, broker: harness.Start(t, harness.Options{Own: true}), rnd: rand.New(rand.NewPCG(1, 2))}
+	w := &world{t: t, broker: harness.Start(t, harness.Options{Own: true, RedisArgs: []string{"--appendonly", "no"}}), rnd: rand.New(rand.NewPCG(1, 2))}
 	w.client = w.open()
 	w.admin = kadm.NewClient(w.client)
 	return w

@@ -17,9 +17,13 @@ func (b *Broker) openStorage(p *parts, owner string) {
 	if !b.cfg.Broker.Enabled {
 		owner = fmt.Sprintf("worker/%s", p.store.Self().BootID)
 	}
+	log := b.log.With(componentKey, "worker")
 	p.storage = worker.NewStorage(
 		worker.Settings{Namespace: b.cfg.Namespace, Owner: owner, Tick: w.Tick, Lease: w.Lease},
-		worker.Dependencies{Topics: p.store, Redis: p.shard, Observer: b.metrics, Log: b.log.With(componentKey, "worker"), Gone: p.owner.isGone},
+		worker.Dependencies{
+			Topics: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone,
+			Compactor: worker.NewCompactor(p.shard, int64(w.CompactionBytes), b.metrics, log),
+		},
 	)
 }
 

@@ -124,6 +124,8 @@ type Worker struct {
 	Enabled bool
 	Tick    time.Duration // between two looks at all partitions
 	Lease   time.Duration // how long the others wait for one that died
+	// CompactionBytes bounds the memory of a compaction pass for keys.
+	CompactionBytes Bytes
 }
 
 // HTTP is the listener of /livez, /readyz and /metrics.

@@ -140,6 +140,8 @@ func otherSettings() []setting {
 			doc: "How often it looks at all partitions. It is woken at once by DeleteRecords and by a full Redis."},
 		{name: "korvet.storage.worker.lease-duration", def: "2m", field: func(c *Config) any { return &c.Storage.Worker.Lease }, check: between(200, 86_400_000),
 			doc: "How long the others wait for a worker that died before one of them takes over. Must exceed the tick."},
+		{name: "korvet.storage.worker.compaction.memory-bytes", kafka: "log.cleaner.dedupe.buffer.size", def: "128MB", field: func(c *Config) any { return &c.Storage.Worker.CompactionBytes }, check: between(1<<20, 1<<40),
+			doc: "Memory of a compaction pass for the keys it finds, 24 bytes each; one key in four stays free. A pass that finds more ends early and the next goes on."},
 		{name: "korvet.http.host", def: "0.0.0.0", field: func(c *Config) any { return &c.HTTP.Host }, check: listenHost,
 			doc: "Address that the HTTP listener (/livez, /readyz, /metrics) binds."},
 		{name: "korvet.http.port", def: "8080", field: func(c *Config) any { return &c.HTTP.Port }, check: port,

@@ -30,12 +30,13 @@ type Options struct {
 
 // Metrics is what the broker measures. All methods are safe for concurrent use and do not block.
 type Metrics struct {
-	registry *prometheus.Registry
-	topics   *topicSeries
-	storage  storage
-	groups   groups
-	worker   worker
-	listed   []definition
+	registry   *prometheus.Registry
+	topics     *topicSeries
+	storage    storage
+	groups     groups
+	worker     worker
+	compaction compaction
+	listed     []definition
 
 	requestSeconds     *prometheus.HistogramVec
 	frameBytes         *prometheus.HistogramVec
@@ -78,6 +79,7 @@ func New(o Options) *Metrics {
 	m.storage = newStorage(m)
 	m.groups = newGroups(m)
 	m.worker = newWorker(m, o.MaxTopics)
+	m.compaction = newCompaction(m)
 	m.topics = newTopicSeries(m, o.MaxTopics, o.Topics)
 	if o.Partitions != nil {
 		m.addPartitions(o)

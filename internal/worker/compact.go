@@ -27,15 +27,15 @@ type CompactionObserver interface {
 type Compactor struct {
 	shard    *redisstream.Shard
 	memory   int64 // of the map of keys, in bytes
-	now      func() time.Duration
+	now      func() time.Time
 	observer CompactionObserver
 	log      *slog.Logger
 }
 
 // NewCompactor makes one for the Redis that holds the messages. memory bounds the map of keys of a pass, in bytes; a pass
-// that finds more keys ends early and the next goes on. now is a monotonic clock.
-func NewCompactor(s *redisstream.Shard, memory int64, now func() time.Duration, o CompactionObserver, log *slog.Logger) *Compactor {
-	return &Compactor{shard: s, memory: memory, now: now, observer: o, log: log}
+// that finds more keys ends early and the next goes on.
+func NewCompactor(s *redisstream.Shard, memory int64, o CompactionObserver, log *slog.Logger) *Compactor {
+	return &Compactor{shard: s, memory: memory, now: time.Now, observer: o, log: log}
 }
 
 // Compact makes one pass over a partition if one is due, and gives back the memory of what passes removed.
@@ -51,9 +51,9 @@ func (c *Compactor) Compact(ctx context.Context, t *Target) error {
 	due, err := p.plan(ctx)
 	if err == nil && due {
 		err = p.run(ctx)
-		c.observer.CompactionPassed(c.now()-p.began, p.scanned, p.removed, err)
+		c.observer.CompactionPassed(c.now().Sub(p.began), p.scanned, p.removed, err)
 		c.log.Info("compacted", "topic", t.Ref.Topic, "partition", t.Ref.Partition, "below", p.to, "records", p.scanned,
-			"removed", p.removed, "took", c.now()-p.began, "error", err)
+			"removed", p.removed, "took", c.now().Sub(p.began), "error", err)
 	}
 	if err == nil {
 		err = p.rewrite(ctx)

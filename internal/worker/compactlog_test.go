@@ -165,7 +165,9 @@ func (l *keyedLog) target() *Target {
 }
 
 func (l *keyedLog) compactor(s *redisstream.Shard) *Compactor {
-	return NewCompactor(s, l.memory, func() time.Duration { return 0 }, &l.seen, slog.New(slog.DiscardHandler))
+	c := NewCompactor(s, l.memory, &l.seen, slog.New(slog.DiscardHandler))
+	c.now = func() time.Time { return time.Time{} }
+	return c
 }
 
 // compact makes the pass that is due, if one is, and tells whether there was one.

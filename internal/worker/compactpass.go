@@ -17,7 +17,7 @@ type pass struct {
 	redis redisstream.Compaction
 	view  *redisstream.View
 	state compactionState
-	began time.Duration
+	began time.Time
 
 	dirty   bool   // else only tombstones are looked for
 	to      int64  // the first offset that the pass leaves alone
@@ -91,7 +91,7 @@ func (p *pass) run(ctx context.Context) error {
 			}
 		}
 	}
-	now := p.state.now + uint64(max(0, p.now()-p.began)/time.Millisecond)
+	now := p.state.now + uint64(max(0, p.now().Sub(p.began))/time.Millisecond)
 	p.stones[len(p.stones)-1].Ms = now
 	clean := redisstream.Clean{To: p.to, Ms: p.toMs, Kept: p.kept, Passed: now, Tombstones: fewTombstones(p.stones), Holes: p.holes}
 	return p.redis.Note(ctx, p.view, &clean)

@@ -111,7 +111,7 @@ func fullWorld(t *testing.T, configs map[string]string) (*redistest.Server, *Bro
 func TestFullRedisRecoversByRetentionBytesWithoutGapOrDuplicate(t *testing.T) {
 	redis, b, n := fullWorld(t, map[string]string{"retention.bytes": "5000000", "segment.bytes": "-1"})
 	setMemory(t, redis, used(t, redis)+20<<20)
-	for n.next < 60_000 { // three times what fits
+	for n.next < 45_000 { // twice what fits
 		n.send(t, 500)
 	}
 	if refusals(t, redis) == 0 {
@@ -121,9 +121,9 @@ func TestFullRedisRecoversByRetentionBytesWithoutGapOrDuplicate(t *testing.T) {
 }
 
 func TestFullRedisRecoversByRetentionTime(t *testing.T) {
-	redis, b, n := fullWorld(t, map[string]string{"retention.ms": "2000", "segment.bytes": "-1"})
+	redis, b, n := fullWorld(t, map[string]string{"retention.ms": "2000", "segment.bytes": "1048576"})
 	setMemory(t, redis, used(t, redis)+20<<20)
-	for n.next < 40_000 || refusals(t, redis) == 0 {
+	for n.next < 30_000 || refusals(t, redis) == 0 {
 		n.send(t, 500)
 	}
 	checkLog(t, b, n.next)

@@ -1,12 +1,15 @@
 package app
 
 import (
+	"log/slog"
 	"net/http"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/korvet-io/korvet/internal/config"
+	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
 )
 
@@ -51,4 +54,39 @@ func TestWorkerAloneKeepsRetentionForBrokersWithout(t *testing.T) {
 	if err != nil || len(meta.Brokers) != 1 {
 		t.Errorf("brokers %v, %v, want the one that is a broker", meta.Brokers, err)
 	}
+}
+
+func TestDeleteRecordsWakesTheWorker(t *testing.T) {
+	redis := redistest.Start(t)
+	b := start(t, load(t, "--korvet.redis.uri="+redis.URI(), "--korvet.storage.worker.tick-interval=1h", "--korvet.storage.worker.lease-duration=2h"))
+	n := &numbered{client: client(t, b)}
+	createTopic(t, n.client, "t", nil)
+	n.send(t, 100)
+	keys := redisstream.NewKeys("korvet", "t", 0)
+	id := redis.Do("HGET", keys.Leader, "topic")
+	topic, err := id.ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := streamOptions(b.Redis(), config.Storage{WriteConnections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := redisstream.Open(o, slog.New(slog.DiscardHandler))
+	defer shard.Close()
+	if _, rolled, err := shard.Roll(t.Context(), keys, redisstream.Claim{TopicID: topic, Fence: 1}, 0); err != nil || !rolled {
+		t.Fatalf("rolled: %v, %v", rolled, err)
+	}
+	n.send(t, 10)
+	var upTo kadm.Offsets
+	upTo.AddOffset("t", 0, 105, -1)
+	if _, err := kadm.NewClient(n.client).DeleteRecords(t.Context(), upTo); err != nil {
+		t.Fatal(err)
+	}
+	redistest.Eventually(t, "the sealed segment to go", func() bool {
+		m := redis.Do("EXISTS", keys.Segment(0))
+		there, err := m.AsInt64()
+		return err == nil && there == 0
+	})
+	checkLog(t, b, n.next)
 }

@@ -76,9 +76,10 @@ func (s *Storage) attempt(ctx context.Context, only map[partition.Ref]struct{}) 
 	return s.Tick
 }
 
-// pressed tells whether this process leads and Redis is full.
+// pressed tells whether this process leads and Redis is full. It renews the lease, which may be hardly longer than a tick;
+// the next tick notices when it is lost.
 func (s *Storage) pressed(ctx context.Context) bool {
-	if s.lease.fence == 0 {
+	if s.lease.fence == 0 || s.hold(ctx) != nil {
 		return false
 	}
 	used, limit, err := s.Redis.Memory(ctx)

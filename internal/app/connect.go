@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/korvet-io/korvet/internal/coordinator"
+	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/kafka/api"
 	"github.com/korvet-io/korvet/internal/kafka/server"
 	"github.com/korvet-io/korvet/internal/metadata"
@@ -25,16 +26,17 @@ import (
 
 // parts is what runs once Redis was reached.
 type parts struct {
-	redis    rueidis.Client // metadata
-	store    *metadata.Store
-	shard    *redisstream.Shard
-	replicas *redisstream.Replicas // nil: Redis is run without
-	logs     *partition.Manager
-	groups   *coordinator.Coordinator
-	worker   *worker.Worker
-	storage  *worker.Storage // nil: no storage worker runs in this process
-	server   *server.Server
-	owner    *ownerLock
+	redis        rueidis.Client // metadata
+	store        *metadata.Store
+	shard        *redisstream.Shard
+	replicas     *redisstream.Replicas // nil: Redis is run without
+	logs         *partition.Manager
+	dictionaries *dictionary.Registry
+	groups       *coordinator.Coordinator
+	worker       *worker.Worker
+	storage      *worker.Storage // nil: no storage worker runs in this process
+	server       *server.Server
+	owner        *ownerLock
 }
 
 // replicasWait is how long one WAIT for Redis's replicas lasts at most; producers with longer timeouts are served by the
@@ -108,13 +110,18 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 	log := b.log.With(componentKey, "redisstream")
 	p.shard = redisstream.Open(options, log)
 	b.openStorage(p, owner)
+	p.dictionaries = dictionary.New(b.dictionarySettings(), dictionary.Dependencies{
+		Store: p.shard, Observer: observer{b.metrics, p.full}, Log: b.log.With(componentKey, "dictionary"), Now: time.Now,
+		Alive: func(topic, id string) bool { return alive(p.store, topic, id) },
+	})
 	d := partition.Dependencies{
-		Shard:       p.shard,
-		Observer:    observer{b.metrics, p.full},
-		Deleted:     p.deleted,
-		Log:         b.log.With(componentKey, "partition"),
-		Gone:        p.owner.isGone,
-		MinReplicas: func(ref partition.Ref) int { return minReplicas(p.store, ref) },
+		Dictionaries: p.dictionaries,
+		Shard:        p.shard,
+		Observer:     observer{b.metrics, p.full},
+		Deleted:      p.deleted,
+		Log:          b.log.With(componentKey, "partition"),
+		Gone:         p.owner.isGone,
+		MinReplicas:  func(ref partition.Ref) int { return minReplicas(p.store, ref) },
 	}
 	if b.cfg.Messages.Replicas > 0 {
 		p.replicas = redisstream.NewReplicas(options, b.cfg.Namespace+":storage:wait", replicasWait, log)
@@ -200,6 +207,13 @@ func (p *parts) abandon() {
 	p.owner.release()
 }
 
+// alive tells whether a life of a topic exists, from memory.
+func alive(store *metadata.Store, topic, id string) bool {
+	all := store.All()
+	i, found := slices.BinarySearchFunc(all, topic, func(t *metadata.Topic, name string) int { return cmp.Compare(t.Name, name) })
+	return found && fmt.Sprintf("%x", all[i].ID[:]) == id
+}
+
 // minReplicas is a topic's min.insync.replicas, from memory.
 func minReplicas(store *metadata.Store, ref partition.Ref) int {
 	all := store.All()
@@ -239,6 +253,14 @@ func (o observer) AppendDone(records, bytes int, took time.Duration, err error) 
 func (o observer) ReadDone(tier string, bytes int, took time.Duration, err error) {
 	o.m.Read(tier, bytes, took, err)
 }
+
+func (o observer) ValuesCompressed(p partition.Ref, plain, stored int) {
+	o.m.ValuesCompressed(p.Topic, plain, stored)
+}
+
+func (o observer) ValueCorrupt(partition.Ref) { o.m.ValueCorrupt() }
+
+func (o observer) DictionaryTrained(result string) { o.m.DictionaryTrained(result) }
 
 func (o observer) Fenced(result string) { o.m.Fenced(result) }
 

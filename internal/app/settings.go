@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/korvet-io/korvet/internal/config"
+	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/kafka/api"
 	"github.com/korvet-io/korvet/internal/kafka/server"
 	"github.com/korvet-io/korvet/internal/metadata"
@@ -72,6 +73,14 @@ func (b *Broker) partitionSettings(owner string) partition.Settings {
 	return s
 }
 
+func (b *Broker) dictionarySettings() dictionary.Settings {
+	c := &b.cfg.Storage.Compression
+	s := dictionary.DefaultSettings()
+	s.Namespace = b.cfg.Namespace
+	s.SampleRecords, s.SampleBytes, s.MaxBytes, s.Retrain = c.SampleRecords, int(c.SampleBytes), int(c.MaxBytes), c.Retrain
+	return s
+}
+
 func (b *Broker) metadataOptions(schema *topicconfig.Schema) metadata.Options {
 	c := &b.cfg.Broker
 	return metadata.Options{
@@ -90,9 +99,14 @@ func (b *Broker) metadataOptions(schema *topicconfig.Schema) metadata.Options {
 }
 
 func topicOptions(c *config.Config) topicconfig.Options {
-	var o topicconfig.Options
+	const codec = "storage.compression.type"
+	o := topicconfig.Options{Defaults: map[string]string{codec: c.Storage.Compression.Codec}}
 	for _, p := range c.Topics {
-		o.Patterns = append(o.Patterns, topicconfig.Pattern{Name: p.Name, AutoCreate: p.AutoCreate, Partitions: p.Partitions})
+		pattern := topicconfig.Pattern{Name: p.Name, AutoCreate: p.AutoCreate, Partitions: p.Partitions}
+		if p.StorageCompression != "" {
+			pattern.Configs = map[string]string{codec: p.StorageCompression}
+		}
+		o.Patterns = append(o.Patterns, pattern)
 	}
 	return o
 }

@@ -53,6 +53,7 @@ func (b *Broker) runBackground(ctx context.Context, p *parts) {
 		b.running.Go(func() { p.storage.Run(ctx) })
 	}
 	if p.groups != nil {
+		b.running.Go(func() { p.dictionaries.Run(ctx) })
 		b.running.Go(func() { p.groups.Run(ctx) })
 	}
 }

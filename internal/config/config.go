@@ -116,6 +116,7 @@ func (r Redis) Address() string { return net.JoinHostPort(r.Host, strconv.Itoa(r
 // Storage is the local tier.
 type Storage struct {
 	WriteConnections int
+	Compression      Compression
 	Worker           Worker
 }
 
@@ -153,4 +154,6 @@ type TopicPattern struct {
 	Name       string // glob: * and ?
 	AutoCreate *bool
 	Partitions *int32
+	// StorageCompression is the codec of their values in Redis; empty: the server's.
+	StorageCompression string
 }

@@ -16,6 +16,7 @@ var settings = sync.OnceValue(func() []setting {
 	rows = append(rows, redisSettings("korvet.redis.", "", func(c *Config) *Redis { return &c.Redis })...)
 	rows = append(rows, redisSettings("korvet.storage.local.redis.", "korvet.redis.", func(c *Config) *Redis { return &c.Messages })...)
 	rows = append(rows, otherSettings()...)
+	rows = append(rows, compressionSettings()...)
 	return append(rows, laterSettings()...)
 })
 
@@ -173,10 +174,6 @@ func laterSettings() []setting {
 		{"korvet.broker.sasl.enabled", "false", "Clients log in."},
 		{"korvet.broker.sasl.mechanisms", "SCRAM-SHA-256", "How they may."},
 		{"korvet.broker.acl.enabled", "false", "Access control."},
-		{"korvet.storage.local.compression.codec", "none", "Codec of values at rest in Redis."},
-		{"korvet.storage.local.compression.dictionary.sample-records", "1000", "Records that a dictionary is trained on."},
-		{"korvet.storage.local.compression.dictionary.sample-bytes", "8MB", "Bytes that a dictionary is trained on."},
-		{"korvet.storage.local.compression.dictionary.max-bytes", "32KB", "Size of a dictionary."},
 		{"korvet.storage.remote.path", "", "Object store of the remote tier."},
 		{"korvet.storage.remote.s3.region", "", "Its region."},
 		{"korvet.storage.remote.s3.endpoint", "", "Its endpoint."},

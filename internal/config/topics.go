@@ -41,7 +41,13 @@ var topicFields = []topicField{
 		return err
 	}},
 	{name: "compression", later: true},
-	{name: "storage-compression-type", later: true},
+	{name: "storage-compression-type", doc: "Codec of the values of such a topic in Redis when its creation names none: none, gzip, snappy, lz4 or zstd.", set: func(p *TopicPattern, text string) error {
+		if reason := storageCodecs(text); reason != "" {
+			return errors.New(reason)
+		}
+		p.StorageCompression = text
+		return nil
+	}},
 	{name: "retention-time", later: true},
 	{name: "retention-bytes", later: true},
 	{name: "local-retention-time", later: true},

@@ -12,6 +12,8 @@ type storage struct {
 	writeMessages, writeBytes     prometheus.Counter
 	readBytes, fences             *prometheus.CounterVec
 	truncations, truncatedRecords prometheus.Counter
+	corruptValues                 prometheus.Counter
+	trainings                     *prometheus.CounterVec
 }
 
 func newStorage(m *Metrics) storage {
@@ -24,6 +26,8 @@ func newStorage(m *Metrics) storage {
 		fences:           m.counter("korvet_storage_fences_total", "Takeovers of partitions, by outcome.", "result"),
 		truncations:      m.counter("korvet_storage_truncations_total", "Times that a log was found shorter than it had been: Redis lost its tail.").WithLabelValues(),
 		truncatedRecords: m.counter("korvet_storage_truncated_records_total", "Records that were lost so.").WithLabelValues(),
+		corruptValues:    m.counter("korvet_storage_corrupt_values_total", "Reads that ended at a value which does not decode, or whose zstd dictionary is gone.").WithLabelValues(),
+		trainings:        m.counter("korvet_storage_dictionary_trainings_total", "Trainings of zstd dictionaries; result is published, other (another broker was first), useless (values do not become smaller) or failed.", "result"),
 	}
 }
 
@@ -50,6 +54,12 @@ func (m *Metrics) Truncated(records int64) {
 	m.storage.truncations.Inc()
 	m.storage.truncatedRecords.Add(float64(records))
 }
+
+// ValueCorrupt counts a read that ended at a value which does not decode.
+func (m *Metrics) ValueCorrupt() { m.storage.corruptValues.Inc() }
+
+// DictionaryTrained counts a training of a zstd dictionary.
+func (m *Metrics) DictionaryTrained(result string) { m.storage.trainings.WithLabelValues(result).Inc() }
 
 func result(err error) string {
 	if err != nil {

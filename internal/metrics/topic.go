@@ -17,6 +17,7 @@ type topicSeries struct {
 
 	produceSeconds, fetchSeconds             *prometheus.HistogramVec
 	produceRecords, produceBytes, fetchBytes *prometheus.CounterVec
+	valueBytes, storedValueBytes             *prometheus.CounterVec
 
 	mu    sync.RWMutex
 	known map[string]*oneTopic
@@ -27,18 +28,21 @@ type topicSeries struct {
 type oneTopic struct {
 	produceSeconds, fetchSeconds             prometheus.Observer
 	produceRecords, produceBytes, fetchBytes prometheus.Counter
+	valueBytes, storedValueBytes             prometheus.Counter
 }
 
 func newTopicSeries(m *Metrics, max int, live func() []string) *topicSeries {
 	return &topicSeries{
-		max:            max,
-		live:           live,
-		known:          map[string]*oneTopic{},
-		produceSeconds: m.histogram("korvet_broker_produce_seconds", "Time of an append, from a Produce request's batch to its outcome.", seconds, "topic"),
-		fetchSeconds:   m.histogram("korvet_broker_fetch_seconds", "Time of a Fetch that had records of the topic, its wait for them included.", seconds, "topic"),
-		produceRecords: m.counter("korvet_broker_produce_records_total", "Records accepted.", "topic"),
-		produceBytes:   m.counter("korvet_broker_produce_bytes_total", "Bytes of batches accepted, as sent.", "topic"),
-		fetchBytes:     m.counter("korvet_broker_fetch_bytes_total", "Bytes of batches sent to consumers.", "topic"),
+		max:              max,
+		live:             live,
+		known:            map[string]*oneTopic{},
+		produceSeconds:   m.histogram("korvet_broker_produce_seconds", "Time of an append, from a Produce request's batch to its outcome.", seconds, "topic"),
+		fetchSeconds:     m.histogram("korvet_broker_fetch_seconds", "Time of a Fetch that had records of the topic, its wait for them included.", seconds, "topic"),
+		produceRecords:   m.counter("korvet_broker_produce_records_total", "Records accepted.", "topic"),
+		produceBytes:     m.counter("korvet_broker_produce_bytes_total", "Bytes of batches accepted, as sent.", "topic"),
+		fetchBytes:       m.counter("korvet_broker_fetch_bytes_total", "Bytes of batches sent to consumers.", "topic"),
+		valueBytes:       m.counter("korvet_storage_value_bytes_total", "Bytes of values that were compressed before they went to Redis.", "topic"),
+		storedValueBytes: m.counter("korvet_storage_compressed_value_bytes_total", "Bytes that they became.", "topic"),
 	}
 }
 
@@ -55,6 +59,13 @@ func (m *Metrics) Fetched(topic string, bytes int, took time.Duration) {
 	t := m.topics.of(topic)
 	observe(t.fetchSeconds, took)
 	t.fetchBytes.Add(float64(bytes))
+}
+
+// ValuesCompressed tells the bytes of values before and after they were compressed.
+func (m *Metrics) ValuesCompressed(topic string, plain, stored int) {
+	t := m.topics.of(topic)
+	t.valueBytes.Add(float64(plain))
+	t.storedValueBytes.Add(float64(stored))
 }
 
 func (s *topicSeries) of(topic string) *oneTopic {
@@ -83,11 +94,13 @@ func (s *topicSeries) of(topic string) *oneTopic {
 
 func (s *topicSeries) series(topic string) *oneTopic {
 	return &oneTopic{
-		produceSeconds: s.produceSeconds.WithLabelValues(topic),
-		fetchSeconds:   s.fetchSeconds.WithLabelValues(topic),
-		produceRecords: s.produceRecords.WithLabelValues(topic),
-		produceBytes:   s.produceBytes.WithLabelValues(topic),
-		fetchBytes:     s.fetchBytes.WithLabelValues(topic),
+		produceSeconds:   s.produceSeconds.WithLabelValues(topic),
+		fetchSeconds:     s.fetchSeconds.WithLabelValues(topic),
+		produceRecords:   s.produceRecords.WithLabelValues(topic),
+		produceBytes:     s.produceBytes.WithLabelValues(topic),
+		fetchBytes:       s.fetchBytes.WithLabelValues(topic),
+		valueBytes:       s.valueBytes.WithLabelValues(topic),
+		storedValueBytes: s.storedValueBytes.WithLabelValues(topic),
 	}
 }
 
@@ -107,7 +120,7 @@ func (s *topicSeries) prune() {
 			continue
 		}
 		delete(s.known, topic)
-		for _, v := range []interface{ DeleteLabelValues(...string) bool }{s.produceSeconds, s.fetchSeconds, s.produceRecords, s.produceBytes, s.fetchBytes} {
+		for _, v := range []interface{ DeleteLabelValues(...string) bool }{s.produceSeconds, s.fetchSeconds, s.produceRecords, s.produceBytes, s.fetchBytes, s.valueBytes, s.storedValueBytes} {
 			v.DeleteLabelValues(topic)
 		}
 	}

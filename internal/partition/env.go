@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
@@ -21,6 +22,8 @@ type Shard interface {
 	Trim(ctx context.Context, keys redisstream.Keys, topicID string, logStart int64) (int64, error)
 	Delete(ctx context.Context, keys redisstream.Keys, topicID string) error
 	Size(ctx context.Context, streams []string) (int64, error)
+	// PartitionDictionary reads a zstd dictionary from the partition's own copy; nil when it is not there.
+	PartitionDictionary(ctx context.Context, keys redisstream.Keys, id uint32) ([]byte, error)
 	mirror
 }
 
@@ -39,6 +42,10 @@ type Observer interface {
 	ReadDone(tier string, bytes int, took time.Duration, err error)
 	Fenced(result string)
 	Truncated(p Ref, records int64)
+	// ValuesCompressed tells the bytes of a batch's values before and after.
+	ValuesCompressed(p Ref, plain, stored int)
+	// ValueCorrupt counts a value that a reader could not be given.
+	ValueCorrupt(p Ref)
 }
 
 // Settings are a broker's settings that concern its partitions.
@@ -75,8 +82,10 @@ type env struct {
 	shard    Shard
 	replicas Replicator
 	observer Observer
-	log      *slog.Logger
-	budget   *budget
+	// dictionaries are the topics' zstd dictionaries; nil: none are used.
+	dictionaries *dictionary.Registry
+	log          *slog.Logger
+	budget       *budget
 	// aheadSlots bounds what is read in advance.
 	aheadSlots chan struct{}
 

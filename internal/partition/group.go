@@ -17,7 +17,9 @@ type group struct {
 	producers map[int64]*producer // as they are once it is appended
 	times     times               // likewise
 	sentAt    time.Duration
-	fate      fate
+	// dictionary is the zstd dictionary of its last values that use one.
+	dictionary uint32
+	fate       fate
 }
 
 // fate is what a fence found out about a group of unknown outcome.
@@ -34,7 +36,7 @@ const (
 type item struct {
 	first   *pending
 	base    int64
-	cursor  batch.Cursor
+	cursor  cursor
 	repeats []*pending
 }
 
@@ -55,7 +57,7 @@ func (p *Partition) buildGroup(now time.Duration, fx *effects) (built *group, do
 	next, bytes, taken := p.ends.leo, 0, 0
 	for _, w := range p.queue {
 		count := int(next-p.ends.leo) + int(w.batch.Count)
-		if len(g.items) > 0 && (count > p.env.MaxGroupRecords || bytes+w.batch.UncompressedLen > p.env.MaxGroupBytes) {
+		if len(g.items) > 0 && (count > p.env.MaxGroupRecords || bytes+w.size() > p.env.MaxGroupBytes) {
 			break
 		}
 		if doubt = p.doubts(g, w); doubt {
@@ -66,7 +68,7 @@ func (p *Partition) buildGroup(now time.Duration, fx *effects) (built *group, do
 			continue
 		}
 		next += int64(w.batch.Count)
-		bytes += w.batch.UncompressedLen
+		bytes += w.size()
 	}
 	p.queue = dropFirst(p.queue, taken)
 	if len(g.items) == 0 {
@@ -102,6 +104,11 @@ func (p *Partition) admit(g *group, w *pending, base, ms int64, fx *effects) boo
 		fx.answer(w, Appended{}, fmt.Errorf("%w: fewer than %d are connected", ErrNotEnoughReplicas, n))
 		return false
 	}
+	if err := p.foreign(w); err != nil {
+		p.producers.failed(w.batch)
+		fx.answer(w, Appended{}, err)
+		return false
+	}
 	b := w.batch
 	if b.ProducerID >= 0 {
 		v := p.producers.check(b, g.producers)
@@ -115,7 +122,7 @@ func (p *Partition) admit(g *group, w *pending, base, ms int64, fx *effects) boo
 		}
 		p.remember(g, b, base, ms)
 	}
-	g.items = append(g.items, item{first: w, base: base, cursor: b.Cursor()})
+	g.items = append(g.items, item{first: w, base: base, cursor: w.cursor()})
 	maxMs := b.MaxTimestamp
 	if w.opt.LogAppendTime {
 		maxMs = ms
@@ -166,6 +173,7 @@ func (p *Partition) describe(g *group) {
 			Records: &it.cursor, Count: int(it.first.batch.Count), WithTime: !it.first.opt.LogAppendTime,
 		})
 	}
+	p.dictionaries.add(g)
 	g.append.Fields = g.times.fields(len(p.times.entries))
 	if p.replicas() > 0 {
 		g.append.Fields = append(g.append.Fields, field{Name: highField, Value: strconv.FormatInt(p.ends.high, 10)})
@@ -193,6 +201,7 @@ func (p *Partition) appended(g *group, err error) {
 		p.failGroup(g, p.reason, &fx)
 	case err == nil:
 		p.term.expiry = max(p.term.expiry, g.append.Expiry)
+		p.dictionaries.accepted(g)
 		p.commit(g, &fx)
 	case isRefused:
 		p.failGroup(g, kindOf(refused), &fx)
@@ -283,7 +292,7 @@ func (p *Partition) requeue(g *group) {
 		}
 		if waiting == 0 {
 			p.producers.failed(it.first.batch)
-			it.first.batch.Release()
+			it.first.release()
 		}
 	}
 	p.queue = append(again, p.queue...)

@@ -8,7 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
@@ -17,7 +20,9 @@ type Dependencies struct {
 	Shard    Shard
 	Replicas Replicator // may be nil when Settings.RedisReplicas is 0
 	Observer Observer
-	Log      *slog.Logger
+	// Dictionaries are the topics' zstd dictionaries; nil: none are used.
+	Dictionaries *dictionary.Registry
+	Log          *slog.Logger
 	// Gone tells whether an owner's process is provably dead, so that its lease need not be waited for.
 	Gone func(owner string) bool
 	// MinReplicas is a topic's min.insync.replicas.
@@ -65,7 +70,7 @@ func NewManager(s Settings, d Dependencies) *Manager {
 	}
 	start := time.Now()
 	m.env = &env{
-		Settings: s, shard: d.Shard, replicas: d.Replicas, observer: d.Observer, log: d.Log, gone: d.Gone,
+		Settings: s, shard: d.Shard, replicas: d.Replicas, observer: d.Observer, dictionaries: d.Dictionaries, log: d.Log, gone: d.Gone,
 		minReplicas: d.MinReplicas, budget: &budget{max: s.TailCacheBytes}, aheadSlots: make(chan struct{}, s.ReadAhead),
 		now: func() time.Duration { return time.Since(start) }, token: rand.Text, busy: m.busy,
 	}
@@ -288,6 +293,14 @@ func (m *Manager) DeletePartition(ctx context.Context, ref Ref) error {
 	delete(m.open, ref)
 	m.mu.Unlock()
 	return nil
+}
+
+// DeleteTopic removes what a life of a topic has beside its partitions, once those are gone. It may be repeated.
+func (m *Manager) DeleteTopic(ctx context.Context, topic string, id uuid.UUID) error {
+	if m.env.dictionaries == nil {
+		return nil
+	}
+	return m.env.dictionaries.Remove(ctx, topic, topicID(Ref{ID: id}))
 }
 
 // Close stops taking batches, waits for those in flight until ctx ends, and gives the leases back, so that another broker

@@ -72,12 +72,16 @@ type Partition struct {
 	// minReplicas is the topic's min.insync.replicas, as the newest append said.
 	minReplicas int
 	confirm     confirmation
+	// dictionaries are those that Redis has for sure, in the term's Redis.
+	dictionaries kept
+	corruptTold  int64 // one after the offset of the value that the log said last does not decode
 
 	tail      tail
 	ahead     ahead
 	watchers  watchers
 	positions positions
 	readFrom  redisstream.Identity // what tail and positions belong to
+	packed    atomic.Uint64        // bytes of entries in Redis per byte with their values, a float64
 	swept     atomic.Bool          // on the manager's list of partitions to which time matters
 }
 
@@ -95,6 +99,7 @@ type logEnds struct {
 // pending is one batch whose producer waits.
 type pending struct {
 	batch    *batch.Batch
+	frames   *frames // its values as they are stored; nil: as they are
 	opt      AppendOptions
 	done     func(Appended, error) // nil once answered
 	deadline time.Duration         // 0: none
@@ -197,7 +202,7 @@ func (fx *effects) leaveDemoted(c redisstream.Conn, refused *redisstream.Refused
 }
 
 func (a *answer) deliver(p *Partition) {
-	a.to.batch.Release()
+	a.to.release()
 	if done := a.to.done; done != nil {
 		a.to.done = nil
 		p.env.observer.AppendDone(int(a.to.batch.Count), len(a.to.batch.Raw), p.env.now()-a.to.began, a.err)
@@ -208,7 +213,7 @@ func (a *answer) deliver(p *Partition) {
 // Append queues a batch. See kafka/api's port Logs for the contract.
 func (p *Partition) Append(b *batch.Batch, opt AppendOptions, done func(Appended, error)) {
 	now := p.env.now()
-	w := &pending{batch: b, opt: opt, done: done, began: now}
+	w := &pending{batch: b, opt: opt, done: done, began: now, frames: p.compress(b, opt.Values)}
 	if limit := p.timeout(opt); limit > 0 {
 		w.deadline = now + limit
 	}

@@ -24,6 +24,8 @@ func (silent) AppendDone(int, int, time.Duration, error)  {}
 func (silent) ReadDone(string, int, time.Duration, error) {}
 func (silent) Fenced(string)                              {}
 func (silent) Truncated(partition.Ref, int64)             {}
+func (silent) ValuesCompressed(partition.Ref, int, int)   {}
+func (silent) ValueCorrupt(partition.Ref)                 {}
 
 // fixture is a broker's partitions over a real Redis.
 type fixture struct {

@@ -164,13 +164,17 @@ func (p *Partition) readLocal(ctx context.Context, s logEnds, req ReadRequest, d
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
 	r.begin(s.epochs, req, dst)
-	err := p.scan(ctx, s, req.Offset, s.high, r)
+	r.values.topic = p.topicDictionaries(req.Values)
+	err := p.scanValues(ctx, s, req.Offset, r)
 	out := r.finish()
 	if gone := p.over(); gone != nil { // what was read may be of the topic's next life
 		return dst, gone
 	}
-	if err != nil && len(out) > len(dst) { // what was read is whole
+	switch {
+	case err != nil && len(out) > len(dst): // what was read is whole
 		err = nil
+	case errors.Is(err, ErrCorruptValue):
+		p.corrupt(r.values.at, err)
 	}
 	return out, err
 }

@@ -64,6 +64,7 @@ type reader struct {
 	open    bool // the builder has records
 	opt     batch.BuildOptions
 	until   int64 // offset at which the epoch of opt ends
+	values  decoder
 }
 
 func (r *reader) begin(epochs []redisstream.Epoch, req ReadRequest, dst []byte) {
@@ -73,11 +74,15 @@ func (r *reader) begin(epochs []redisstream.Epoch, req ReadRequest, dst []byte) 
 		r.codec = batch.None
 	}
 	r.open, r.until = false, 0
+	r.values.begin(req.Values)
 }
 
 func (r *reader) take(e *redisstream.Entry) bool {
 	if r.open && (e.AppendTime != r.opt.LogAppendTime || e.Record.Offset >= r.until) {
 		r.flush()
+	}
+	if !r.values.decode(e) {
+		return false
 	}
 	size := r.size()
 	if size > 0 && size+e.Size > r.limit || size == 0 && !r.whole && batch.HeaderSize+e.Size > r.limit {
@@ -94,7 +99,7 @@ func (r *reader) take(e *redisstream.Entry) bool {
 	return r.builder.Put(&e.Record)
 }
 
-func (r *reader) room() int { return max(0, r.limit-r.size()) }
+func (r *reader) room() int { return r.values.stored(max(0, r.limit-r.size())) }
 
 // size is what this read has so far.
 func (r *reader) size() int {
@@ -117,6 +122,7 @@ func (r *reader) finish() []byte {
 	r.flush()
 	out := r.out
 	r.out, r.epochs = nil, nil
+	r.values.end()
 	return out
 }
 

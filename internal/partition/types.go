@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/compress"
 )
 
 // Ref names a partition of one life of a topic: a topic that was deleted and created again has another ID.
@@ -37,6 +38,15 @@ type AppendOptions struct {
 	LogAppendTime bool
 	// TimeoutMs bounds the wait for the outcome; 0 means no bound but the broker's.
 	TimeoutMs int64
+	// Values is how the topic's values are stored.
+	Values Values
+}
+
+// Values says how a topic's values are stored in the local tier. It is the same for all of a topic's life.
+type Values struct {
+	Codec compress.Codec
+	// Dictionary compresses with the topic's zstd dictionary once there is one.
+	Dictionary bool
 }
 
 // Bounds are the ends of a partition's log.
@@ -59,6 +69,8 @@ type ReadRequest struct {
 	Level int
 	// NoZstd is set for clients that cannot read it (before Fetch v10, KIP-110): such batches are rebuilt without it.
 	NoZstd bool
+	// Values is how the topic's values are stored.
+	Values Values
 }
 
 // ReadResult holds whole record batches (v2), the first of which contains or follows Offset.
@@ -86,6 +98,7 @@ var (
 	ErrOutOfOrderSequence     = errors.New("out of order sequence number")     //
 	ErrInvalidProducerEpoch   = errors.New("invalid producer epoch")           //
 	ErrInvalidRecord          = errors.New("invalid record")                   // a record that storage cannot hold
+	ErrCorruptValue           = errors.New("corrupt value")                    // its frame does not decode
 	ErrTooLarge               = errors.New("batch too large")                  //
 	ErrUnknownPartition       = errors.New("unknown topic or partition")       // this life of the topic is over
 	ErrFencedLeaderEpoch      = errors.New("fenced leader epoch")              //

@@ -130,6 +130,10 @@ func (s *seen) Fenced(result string) {
 	s.fences[result]++
 }
 
+func (s *seen) ValuesCompressed(partition.Ref, int, int) {}
+
+func (s *seen) ValueCorrupt(partition.Ref) {}
+
 func (s *seen) Truncated(_ partition.Ref, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

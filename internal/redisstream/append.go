@@ -40,6 +40,16 @@ type Append struct {
 	Expiry  uint64 // the lease that this append claims: believe it only when it succeeded
 	Sources []Source
 	Fields  []Field
+	// Dictionaries are zstd dictionaries that the values need and that may not be in Redis yet: they come with the records or
+	// before them, never after.
+	Dictionaries []Dictionary
+}
+
+// Dictionary is a zstd dictionary as the partition keeps it.
+type Dictionary struct {
+	ID   uint32
+	Blob []byte
+	From int64 // offset from which on the log may use it, until it uses the next one
 }
 
 // Count is the number of records.
@@ -81,11 +91,14 @@ var errShort = errors.New("append source ended early")
 // Send sends a as one MULTI on c. done is called exactly once: nil, a *RefusedError (nothing was applied) or
 // ErrUnknownOutcome.
 func (p *Appender) Send(c Conn, a *Append, done func(error)) {
-	c.Send(func(w io.Writer) error { return p.encode(w, a) }, &appendReply{records: a.Count(), done: done})
+	c.Send(func(w io.Writer) error { return p.encode(w, a) }, &appendReply{records: a.Count(), others: 1 + len(a.Dictionaries), done: done})
 }
 
 func (p *Appender) encode(w io.Writer, a *Append) error {
 	dst := append(p.buf[:0], "*1\r\n$5\r\nMULTI\r\n"...)
+	for i := range a.Dictionaries {
+		dst = p.dictionary(dst, &a.Dictionaries[i])
+	}
 	p.enc.begin(a.Ms, a.Base)
 	var r record.Record
 	for i := range a.Sources {
@@ -111,6 +124,21 @@ func (p *Appender) encode(w io.Writer, a *Append) error {
 	return err
 }
 
+// dictionary appends the HSET of one dictionary. Late, it writes what is there: an id is of one blob for a topic's life.
+func (p *Appender) dictionary(dst []byte, d *Dictionary) []byte {
+	id := strconv.FormatUint(uint64(d.ID), 10)
+	dst = resp.AppendArray(dst, 6)
+	dst = resp.AppendBulk(dst, "HSET")
+	dst = resp.AppendBulk(dst, p.keys.Dictionaries)
+	dst = resp.AppendBulk(dst, id)
+	dst = resp.AppendBulk(dst, d.Blob)
+	dst = resp.AppendBulk(dst, fromField+id)
+	return resp.AppendBulk(dst, strconv.FormatInt(d.From, 10))
+}
+
+// fromField begins the names of the fields that tell from which offset on a dictionary is used.
+const fromField = "from:"
+
 // state appends the HSET of the fields that go with the records.
 func (p *Appender) state(dst []byte, a *Append) []byte {
 	dst = resp.AppendArray(dst, 6+2*len(a.Fields))
@@ -130,6 +158,7 @@ func (p *Appender) state(dst []byte, a *Append) []byte {
 // appendReply parses +OK, +QUEUED for each command, and EXEC's answer.
 type appendReply struct {
 	records int
+	others  int // commands beside the records'
 	done    func(error)
 }
 
@@ -156,7 +185,7 @@ func (a *appendReply) read(r *resp.Reader) (outcome, err error) {
 		multiErr = string(multi)
 	}
 	refusal := ""
-	for range a.records + 1 {
+	for range a.records + a.others {
 		if bytes.HasPrefix(r.Buffered(), queued) {
 			r.Discard(len(queued))
 			continue
@@ -186,7 +215,7 @@ func (a *appendReply) exec(r *resp.Reader, multiErr, refusal string) (outcome, e
 		return fmt.Errorf("%w: EXEC answered %q", ErrUnknownOutcome, line), nil
 	}
 	n, ok := resp.ParseInt(line[1:])
-	if !ok || n > int64(a.records)+1 {
+	if !ok || n > int64(a.records+a.others) {
 		return nil, fmt.Errorf("%w: EXEC answered %q", resp.ErrProtocol, line)
 	}
 	ids := 0
@@ -202,7 +231,7 @@ func (a *appendReply) exec(r *resp.Reader, multiErr, refusal string) (outcome, e
 			return a.drain(r, n-1-i)
 		}
 	}
-	if ids != a.records || n != int64(a.records)+1 {
+	if ids != a.records || n != int64(a.records+a.others) {
 		return fmt.Errorf("%w: %d of %d records have an id", ErrUnknownOutcome, ids, a.records), nil
 	}
 	return nil, nil

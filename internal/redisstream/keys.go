@@ -5,12 +5,13 @@ import "strconv"
 // Keys are the names of one partition's keys. All hash to one slot: the stream's plain name is hashed whole, the others
 // carry it in braces.
 type Keys struct {
-	Stream   string // always the open segment
-	Leader   string // hash: owner, token, topic, epoch; as a tombstone: deleted, floor
-	Segments string // hash: the registry
-	Epochs   string // hash: leader epoch -> last sequence before it
-	Copy     string // stream: what compaction writes anew, until it takes the place of the original
-	prefix   string
+	Stream       string // always the open segment
+	Leader       string // hash: owner, token, topic, epoch; as a tombstone: deleted, floor
+	Segments     string // hash: the registry
+	Epochs       string // hash: leader epoch -> last sequence before it
+	Copy         string // stream: what compaction writes anew, until it takes the place of the original
+	Dictionaries string // hash: zstd dictionary id -> blob, of the frames in the streams
+	prefix       string
 }
 
 // NewKeys names the keys of a topic's partition. Topic names have neither colons nor braces.
@@ -19,12 +20,13 @@ func NewKeys(namespace, topic string, partition int32) Keys {
 	tag := "{" + stream + "}"
 	prefix := namespace + ":storage:"
 	return Keys{
-		Stream:   stream,
-		Leader:   prefix + "leader:" + tag,
-		Segments: prefix + "segments:" + tag,
-		Epochs:   prefix + "epochs:" + tag,
-		Copy:     prefix + "compact:" + tag,
-		prefix:   prefix,
+		Stream:       stream,
+		Leader:       prefix + "leader:" + tag,
+		Segments:     prefix + "segments:" + tag,
+		Epochs:       prefix + "epochs:" + tag,
+		Copy:         prefix + "compact:" + tag,
+		Dictionaries: prefix + "zdict:" + tag,
+		prefix:       prefix,
 	}
 }
 

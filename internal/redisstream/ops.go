@@ -66,7 +66,7 @@ func (s *Shard) Delete(ctx context.Context, keys Keys, topicID string) error {
 		if err != nil {
 			return err
 		}
-		k := []string{keys.Stream, keys.Leader, keys.State(token), keys.Epochs, keys.Segments, keys.Copy}
+		k := []string{keys.Stream, keys.Leader, keys.State(token), keys.Epochs, keys.Segments, keys.Copy, keys.Dictionaries}
 		for _, seg := range view.Segments {
 			k = append(k, keys.Segment(seg.Number), keys.Times(seg.Number))
 		}

@@ -30,6 +30,12 @@ var weighLua string
 //go:embed trim.lua
 var trimLua string
 
+//go:embed dictionary.lua
+var dictionaryLua string
+
+//go:embed undictionary.lua
+var undictionaryLua string
+
 //go:embed seek.lua
 var seekLua string
 
@@ -85,6 +91,8 @@ var (
 	dropScript     = newScript(guardLua + dropLua)
 	headScript     = newScript(guardLua + headLua)
 	entryScript    = newScript(entryLua)
+	zdictScript    = newScript(dictionaryLua)
+	unzdictScript  = newScript(undictionaryLua)
 )
 
 func (s script) command(verb, body string, keys, args []string) []byte {

@@ -153,6 +153,14 @@ func (s *Schema) Resolve(topic string, own map[string]string, setting *Setting) 
 	if v, ok := own[setting.Name]; ok {
 		values = append(values, Value{v, FromTopic})
 	}
+	if setting.CreationOnly { // what others give counted when the topic was created
+		return append(values, Value{setting.Default, FromDefault})
+	}
+	return append(values, s.inherited(topic, setting)...)
+}
+
+// inherited are the values that a topic without its own has, in order of precedence.
+func (s *Schema) inherited(topic string, setting *Setting) (values []Value) {
 	for p := range s.matching(topic) {
 		if v, ok := p.Configs[setting.Name]; ok {
 			values = append(values, Value{v, FromPattern})

@@ -4,16 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
-// Create returns what a new topic stores: the canonical values of the settings given, and the storage codec in force,
-// so that a later change of the server's codec does not reach back. The error's text is for the client.
+// Create returns what a new topic stores: the canonical values of the settings given, and how its values are stored, so
+// that a later change of the server's codec does not reach back. The error's text is for the client.
 func (s *Schema) Create(topic string, given map[string]string) (map[string]string, error) {
 	own, problems := s.parseAll(given)
 	if len(problems) > 0 {
 		return nil, problems[0]
 	}
-	own[storageCompression] = s.value(topic, own, storageCompression)
+	if _, named := own[storageCompression]; !named {
+		own[storageCompression] = s.inherited(topic, s.byName[storageCompression])[0].Value
+	}
+	if _, named := own[storageDictionary]; !named {
+		own[storageDictionary] = strconv.FormatBool(own[storageCompression] == "zstd")
+	}
 	return own, s.cross(topic, own, nil)
 }
 

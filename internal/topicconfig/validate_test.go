@@ -1,7 +1,6 @@
 package topicconfig
 
 import (
-	"maps"
 	"strings"
 	"testing"
 )
@@ -126,20 +125,57 @@ func TestSettingsAreCheckedAgainstEachOther(t *testing.T) {
 	}
 }
 
-func TestStorageCodecIsStoredAtCreationAndKept(t *testing.T) {
-	s := schema(t, Options{Defaults: map[string]string{"storage.compression.type": "lz4"}})
-	own, err := s.Create("t", nil)
-	if err != nil || own["storage.compression.type"] != "lz4" {
-		t.Fatalf("created with %v, %v, want the server's codec", own, err)
+func TestHowValuesAreStoredIsSetAtCreationAndKept(t *testing.T) {
+	const codec, dictionary = "storage.compression.type", "storage.compression.dictionary.enabled"
+	s := schema(t, Options{
+		Defaults: map[string]string{codec: "lz4"},
+		Patterns: []Pattern{{Name: "z*", Configs: map[string]string{codec: "zstd"}}},
+	})
+	for _, c := range []struct {
+		topic string
+		given map[string]string
+		want  [2]string
+	}{
+		{"t", nil, [2]string{"lz4", "false"}},
+		{"z", nil, [2]string{"zstd", "true"}},
+		{"z", map[string]string{dictionary: "false"}, [2]string{"zstd", "false"}},
+		{"z", map[string]string{codec: "gzip"}, [2]string{"gzip", "false"}},
+		{"t", map[string]string{codec: "zstd"}, [2]string{"zstd", "true"}},
+		{"t", map[string]string{codec: "none", dictionary: "false"}, [2]string{"none", "false"}},
+	} {
+		own, err := s.Create(c.topic, c.given)
+		if err != nil || own[codec] != c.want[0] || own[dictionary] != c.want[1] {
+			t.Errorf("%s created with %v: %v, %v, want %v", c.topic, c.given, own, err, c.want)
+		}
+		full := map[string]string{"retention.ms": "1"}
+		got, err := s.Alter(c.topic, own, full)
+		if err != nil || got[codec] != c.want[0] || got[dictionary] != c.want[1] {
+			t.Errorf("a full set without them: %v, %v, want both kept", got, err)
+		}
+		if _, err := s.Alter(c.topic, own, own); err != nil {
+			t.Errorf("naming the same again: %v", err)
+		}
+		for name, other := range map[string]string{codec: "snappy", dictionary: map[string]string{"true": "false", "false": "true"}[c.want[1]]} {
+			if _, err := s.Alter(c.topic, own, map[string]string{name: other}); err == nil || err.Error() != name+" cannot be altered after topic creation" {
+				t.Errorf("%s=%s: %v, want a refusal", name, other, err)
+			}
+		}
+		if e := s.Effective(c.topic, own); e.StorageCompression != c.want[0] || e.StorageDictionary != (c.want[1] == "true") {
+			t.Errorf("in force is %s, %v", e.StorageCompression, e.StorageDictionary)
+		}
 	}
-	if got, err := s.Alter("t", own, map[string]string{"retention.ms": "1"}); err != nil || !maps.Equal(got, map[string]string{"retention.ms": "1", "storage.compression.type": "lz4"}) {
-		t.Errorf("a full set without the codec: %v, %v, want the codec kept", got, err)
+}
+
+func TestATopicOfAnEarlierVersionKeepsItsValuesPlain(t *testing.T) {
+	s := schema(t, Options{Defaults: map[string]string{"storage.compression.type": "zstd"}})
+	for _, own := range []map[string]string{nil, {"storage.compression.type": "zstd"}} {
+		if e := s.Effective("t", own); e.StorageCompression != "none" || e.StorageDictionary {
+			t.Errorf("%v: %s, %v", own, e.StorageCompression, e.StorageDictionary)
+		}
 	}
-	if _, err := s.Alter("t", own, map[string]string{"storage.compression.type": "lz4"}); err != nil {
-		t.Errorf("naming the same codec again: %v", err)
-	}
-	if _, err := s.Alter("t", own, map[string]string{"storage.compression.type": "zstd"}); err == nil || err.Error() != "storage.compression.type cannot be altered after topic creation" {
-		t.Errorf("another codec: %v, want a refusal", err)
+	setting, _ := s.Setting("storage.compression.type")
+	if got := s.Resolve("t", nil, setting); len(got) != 1 || got[0].Value != "none" {
+		t.Errorf("it shows %v", got)
 	}
 }
 

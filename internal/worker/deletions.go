@@ -33,6 +33,9 @@ func (w *Worker) finish(ctx context.Context, t *metadata.Topic) error {
 			return fmt.Errorf("delete partition %d: %w", p, err)
 		}
 	}
+	if err := w.partitions.DeleteTopic(ctx, t.Name, t.ID); err != nil {
+		return fmt.Errorf("delete what it has beside its partitions: %w", err)
+	}
 	if err := w.deletions.DeletionDone(ctx, t); err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 )
@@ -32,6 +34,8 @@ type Partitions interface {
 	// DeletePartition removes everything of one partition of one life of a topic. Removing what is gone, or what
 	// another life of the name has replaced, succeeds.
 	DeletePartition(ctx context.Context, p partition.Ref) error
+	// DeleteTopic removes what one life of a topic has beside its partitions, once those are gone. It may be repeated.
+	DeleteTopic(ctx context.Context, topic string, id uuid.UUID) error
 }
 
 // Worker finishes deletions. It logs what fails and tries it again at the next tick.

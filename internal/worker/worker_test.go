@@ -21,6 +21,7 @@ import (
 // disk stands for the partitions' data: it remembers what was removed, and fails where it is told to.
 type disk struct {
 	mu      sync.Mutex
+	ended   []uuid.UUID
 	removed []partition.Ref
 	fails   map[string]error // by topic
 }
@@ -32,6 +33,14 @@ func (d *disk) DeletePartition(_ context.Context, p partition.Ref) error {
 		return err
 	}
 	d.removed = append(d.removed, p)
+	return nil
+}
+
+// DeleteTopic notes the topics that end.
+func (d *disk) DeleteTopic(_ context.Context, _ string, id uuid.UUID) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = append(d.ended, id)
 	return nil
 }
 

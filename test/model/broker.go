@@ -27,6 +27,8 @@ func (silent) AppendDone(int, int, time.Duration, error)  {}
 func (silent) ReadDone(string, int, time.Duration, error) {}
 func (silent) Fenced(string)                              {}
 func (silent) Truncated(partition.Ref, int64)             {}
+func (silent) ValuesCompressed(partition.Ref, int, int)   {}
+func (silent) ValueCorrupt(partition.Ref)                 {}
 
 // lease is short, so that a takeover need not wait long.
 const lease = 100 * time.Millisecond

@@ -93,6 +93,8 @@ func (b *broker) AppendDone(int, int, time.Duration, error)  {}
 func (b *broker) ReadDone(string, int, time.Duration, error) {}
 func (b *broker) Fenced(string)                              {}
 func (b *broker) Truncated(partition.Ref, int64)             {}
+func (b *broker) ValuesCompressed(partition.Ref, int, int)   {}
+func (b *broker) ValueCorrupt(partition.Ref)                 {}
 
 // replicas answers confirmations when chance says so.
 type replicas struct{ w *world }

@@ -32,7 +32,7 @@ type producePartition struct {
 	call     *produceCall
 	view     *topicView
 	count    int32
-	inflated int // bytes of the budget of decompressed records that are held until the outcome is known
+	inflated int // bytes of the budget of decompressed records and of frames that are held until the outcome is known
 	result   partition.Appended
 	err      error
 }
@@ -146,6 +146,7 @@ func (p *produceCall) start(part *producePartition, refusal error) {
 		MinReplicas:   max(part.view.MinInsyncReplicas, 1),
 		LogAppendTime: part.view.LogAppendTime,
 		TimeoutMs:     p.timeout(),
+		Values:        part.view.values,
 	}, part.finish)
 }
 
@@ -166,7 +167,7 @@ func (p *produceCall) admit(part *producePartition, refusal error) (*batch.Batch
 	if !part.view.has(part.index) {
 		return nil, fmt.Errorf("partition %d of %d: %w", part.index, part.view.Partitions, partition.ErrUnknownPartition)
 	}
-	room := p.api.inflatedSize(part.records, p.call.version())
+	room := p.api.heldSize(part.view, part.records, p.call.version())
 	if err := p.api.inflated.acquire(p.call.ctx, room); err != nil {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func (p *produceCall) admit(part *producePartition, refusal error) (*batch.Batch
 		return nil, err
 	}
 	if room > 0 {
-		part.inflated = min(b.UncompressedLen, room)
+		part.inflated = min(part.view.held(b), room)
 		p.api.inflated.shrink(room, part.inflated)
 	}
 	return b, nil

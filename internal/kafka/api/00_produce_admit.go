@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/compress"
 	"github.com/korvet-io/korvet/internal/record"
 )
 
@@ -65,6 +66,27 @@ func (a *API) inflatedSize(raw []byte, version int16) int {
 		return 0
 	}
 	return min(a.settings.MaxBatchDecompressedBytes, a.settings.MaxDecompressedBytes)
+}
+
+// heldSize is how much memory a batch may take beside its request until its outcome is known: its decompressed records, and
+// the frames of their values where the topic compresses those.
+func (a *API) heldSize(v *topicView, raw []byte, version int16) int {
+	inflated := a.inflatedSize(raw, version)
+	switch {
+	case v.values.Codec == compress.None:
+		return inflated
+	case inflated == 0:
+		return min(len(raw), a.settings.MaxDecompressedBytes)
+	}
+	return min(2*inflated, a.settings.MaxDecompressedBytes)
+}
+
+// held is how much of that a batch takes. Frames are not larger than the values, but for some bytes of each.
+func (v *topicView) held(b *batch.Batch) int {
+	if v.values.Codec != compress.None && b.Codec != batch.None {
+		return 2 * b.UncompressedLen
+	}
+	return b.UncompressedLen
 }
 
 // batchSize returns the size of a record batch by its own length field, and whether raw is exactly that.

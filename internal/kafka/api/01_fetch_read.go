@@ -71,6 +71,7 @@ func (f *fetch) read(p *fetchPartition) error {
 		Codec:      p.view.codec,
 		Level:      p.view.level,
 		NoZstd:     f.call.version() < zstdFetch,
+		Values:     p.view.values,
 	}, f.data[buffer])
 	if err != nil {
 		return f.readError(p, err)

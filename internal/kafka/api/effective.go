@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/compress"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/topicconfig"
@@ -17,6 +18,8 @@ type topicView struct {
 	recompress bool
 	codec      batch.Codec
 	level      int
+	// values is how the topic's values are stored.
+	values partition.Values
 }
 
 // ref names one of the topic's partitions.
@@ -50,6 +53,9 @@ func (a *API) view(t *metadata.Topic) *topicView {
 		if codec, err := batch.ParseCodec(v.Compression); err == nil {
 			v.recompress, v.codec, v.level = true, codec, v.levelOf(codec)
 		}
+	}
+	if codec, err := compress.Parse(v.StorageCompression); err == nil { // likewise
+		v.values = partition.Values{Codec: codec, Dictionary: v.StorageDictionary}
 	}
 	a.effective.mu.Lock()
 	defer a.effective.mu.Unlock()

@@ -38,6 +38,7 @@ var errorCodes = []errorKind{
 	{partition.ErrOutOfOrderSequence, kerr.OutOfOrderSequenceNumber, false},
 	{partition.ErrInvalidProducerEpoch, kerr.InvalidProducerEpoch, false},
 	{partition.ErrInvalidRecord, kerr.InvalidRecord, false},
+	{partition.ErrCorruptValue, kerr.CorruptMessage, false},
 	{partition.ErrTooLarge, kerr.MessageTooLarge, false},
 	{partition.ErrUnknownPartition, kerr.UnknownTopicOrPartition, false},
 	{partition.ErrFencedLeaderEpoch, kerr.FencedLeaderEpoch, false},

@@ -82,6 +82,7 @@ type Partition struct {
 	positions positions
 	readFrom  redisstream.Identity // what tail and positions belong to
 	packed    atomic.Uint64        // bytes of entries in Redis per byte with their values, a float64
+	holes     atomic.Bool          // offsets are missing in the log: it was compacted, or trimmed by hand
 	swept     atomic.Bool          // on the manager's list of partitions to which time matters
 }
 

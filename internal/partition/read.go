@@ -196,7 +196,9 @@ func (p *Partition) pageSize(want int) int {
 
 // scan walks the entries with offsets in [offset, end), in order, until the sink has enough. A stranger's entry, whose
 // offset does not rise, is skipped. An entry after the one that is due, or none, means that a segment was rolled or dropped
-// since the registry was read, or a hole: the registry is read again before it is believed to be one.
+// since the registry was read, or a hole: the registry is read again before it is believed to be one. Where there are holes,
+// as in a compacted log, a page begins with the last entry of the page before: while that is there, the stream is the same,
+// and what is missing after it is a hole.
 func (p *Partition) scan(ctx context.Context, s logEnds, offset, end int64, sink entrySink) error {
 	f := filter{next: offset, end: end, sink: sink}
 	view := s.view
@@ -206,6 +208,9 @@ func (p *Partition) scan(ctx context.Context, s logEnds, offset, end int64, sink
 			return err
 		}
 		segment := view.SegmentOf(f.next)
+		if f.holes {
+			p.holes.Store(true)
+		}
 		switch {
 		case page.Entries > 0 && !f.gap:
 			p.positions.save(f.next, f.last)
@@ -226,7 +231,7 @@ func (p *Partition) scan(ctx context.Context, s logEnds, offset, end int64, sink
 
 // scanPage gives the filter one XRANGE's entries from its next offset on.
 func (p *Partition) scanPage(ctx context.Context, view *redisstream.View, f *filter, bytes int) (redisstream.Page, error) {
-	f.took, f.gap = 0, false
+	f.took, f.gap, f.anchor, f.anchored = 0, false, redisstream.ID{}, false
 	stream := view.StreamOf(p.keys, f.next)
 	from, inclusive := p.positions.find(f.next), false
 	if from == (redisstream.ID{}) {
@@ -236,8 +241,16 @@ func (p *Partition) scanPage(ctx context.Context, view *redisstream.View, f *fil
 		}
 		from, inclusive = id, true
 	}
-	page, err := p.env.shard.Range(ctx, stream, from, inclusive, p.positions.count(bytes), f)
+	count := p.positions.count(bytes)
+	if !inclusive && p.holes.Load() {
+		f.anchor, inclusive = from, true
+		count++
+	}
+	page, err := p.env.shard.Range(ctx, stream, from, inclusive, count, f)
 	p.positions.measure(page)
+	if f.anchored {
+		page.Entries--
+	}
 	return page, wrapRead(err)
 }
 

@@ -26,6 +26,9 @@ type filter struct {
 	took      int            // entries passed on of this page
 	full      bool           // the end, or all the sink wanted
 	last      redisstream.ID // newest entry dealt with
+	holes     bool           // offsets were missing between entries
+	anchor    redisstream.ID // an entry dealt with before; seen again, it shows that the stream is still the same
+	anchored  bool           // it was
 }
 
 // PutEntry takes one entry of an XRANGE.
@@ -34,6 +37,9 @@ func (f *filter) PutEntry(e *redisstream.Entry) bool {
 	switch {
 	case offset < f.next || e.Foreign:
 		f.last = e.ID
+		if e.ID == f.anchor {
+			f.trusted, f.anchored = true, true
+		}
 		return true
 	case offset > f.next && f.took == 0 && !f.trusted:
 		f.gap = true
@@ -43,6 +49,7 @@ func (f *filter) PutEntry(e *redisstream.Entry) bool {
 		return false
 	}
 	f.took++
+	f.holes = f.holes || offset > f.next
 	f.next = offset + 1
 	f.last = e.ID
 	return true

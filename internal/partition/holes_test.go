@@ -1,0 +1,75 @@
+package partition_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/redistest"
+)
+
+// lookedShard counts the looks at partitions.
+type lookedShard struct {
+	*hookedShard
+	looks atomic.Int64
+}
+
+func (l *lookedShard) Look(ctx context.Context, keys redisstream.Keys) (redisstream.View, error) {
+	l.looks.Add(1)
+	return l.hookedShard.Look(ctx, keys)
+}
+
+// sparse is a log of n records of which every third is left, as compaction leaves it, and a consumer's broker that counts
+// its looks.
+func sparse(t *testing.T, n int) (*fixture, partition.Ref, *lookedShard) {
+	t.Helper()
+	s := redistest.Start(t)
+	shard := redisstream.Open(options(t, s), slog.New(slog.DiscardHandler))
+	h := &lookedShard{hookedShard: &hookedShard{Shard: shard}}
+	m := newBrokerOn(t, shard, "1/a", func(s *partition.Settings) { s.TailCacheBytes = 1 }, partition.Dependencies{Shard: h})
+	ref := newRef("t")
+	for from := 0; from < n; from += 1000 {
+		m.mustAppend(ref, numbers(from, from+1000)...)
+	}
+	stream := redisstream.NewKeys("korvet", "t", 0).Stream
+	entries, err := s.Client().Do(t.Context(), s.Client().B().Xrange().Key(stream).Start("-").End("+").Build()).AsXRange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gone []string
+	for i, e := range entries {
+		if i%3 != 0 && i != len(entries)-1 {
+			gone = append(gone, e.ID)
+		}
+	}
+	s.Do(append([]string{"XDEL", stream}, gone...)...)
+	return m, ref, h
+}
+
+func TestConsumerOfACompactedLogLooksAtTheRegistryOnce(t *testing.T) {
+	f, ref, h := sparse(t, 6000)
+	h.looks.Store(0)
+	if got := f.readAll(ref, 0, 2000); len(got) != 2001 || h.looks.Load() > 2 {
+		t.Errorf("%d records, want 2001; %d looks at the registry", len(got), h.looks.Load())
+	}
+}
+
+func TestFetchAndSeekIntoAHoleGiveTheNextRecord(t *testing.T) {
+	f, ref, _ := sparse(t, 3000)
+	for _, offset := range []int64{1, 2, 1000, 2998} {
+		want := offset + 2 - (offset+2)%3
+		if offset == 2998 {
+			want = 2999
+		}
+		if got := f.readAll(ref, offset, 100)[0]; got != fmt.Sprintf("%d=%d", want, want) {
+			t.Errorf("at %d: %s", offset, got)
+		}
+	}
+	if b := f.bounds(ref); b.LogStart != 0 || b.HighWatermark != 3000 {
+		t.Errorf("bounds %+v", b)
+	}
+}

@@ -18,6 +18,7 @@ type broker struct {
 	*partition.Manager
 	shard *redisstream.Shard
 	owner string
+	fresh bool // all it knows is what Redis says
 }
 
 // silent is an observer that nobody asks.

@@ -2,8 +2,11 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/redisstream"
@@ -16,28 +19,46 @@ type keeper struct {
 	*worker.Storage
 	shard *redisstream.Shard
 	owner string
+	log   strings.Builder // warnings: what failed at a partition is told here only
 }
 
-func (silentWorker) WorkerLeads(bool)            {}
-func (silentWorker) WorkerTicked(time.Duration)  {}
-func (silentWorker) WorkerFailed(string)         {}
-func (silentWorker) SegmentSealed()              {}
-func (silentWorker) SegmentDropped()             {}
-func (silentWorker) RecordsTrimmed(int64)        {}
-func (silentWorker) BytesFreed(int64)            {}
-func (silentWorker) LocalBytes(map[string]int64) {}
-func (silentWorker) RedisFull(bool)              {}
+// done counts what storage workers did. It is their observer.
+type done struct{ sealed, dropped, trimmed, compacted, rewritten atomic.Int64 }
 
-// silentWorker is a storage worker's observer that nobody asks.
-type silentWorker struct{}
+func (d *done) WorkerLeads(bool)            {}
+func (d *done) WorkerTicked(time.Duration)  {}
+func (d *done) WorkerFailed(string)         {} // the log tells more
+func (d *done) SegmentSealed()              { d.sealed.Add(1) }
+func (d *done) SegmentDropped()             { d.dropped.Add(1) }
+func (d *done) RecordsTrimmed(n int64)      { d.trimmed.Add(n) }
+func (d *done) BytesFreed(int64)            {}
+func (d *done) LocalBytes(map[string]int64) {}
+func (d *done) RedisFull(bool)              {}
+
+func (d *done) CompactionPassed(_ time.Duration, _, removed int64, _ error) { d.compacted.Add(removed) }
+
+func (d *done) StreamRewritten(_ int64, err error) {
+	if err == nil {
+		d.rewritten.Add(1)
+	}
+}
+
+func (d *done) String() string {
+	return fmt.Sprintf("%d segments sealed, %d dropped, %d records trimmed, %d compacted, %d streams rewritten",
+		d.sealed.Load(), d.dropped.Load(), d.trimmed.Load(), d.compacted.Load(), d.rewritten.Load())
+}
 
 // startKeeper starts a life of the storage worker, whose Redis is at an address.
 func (w *world) startKeeper(address string) *keeper {
 	w.lives++
 	k := &keeper{shard: w.connectTo(address), owner: fmt.Sprintf("keeper/%06d", w.lives)}
+	start, log := time.Now(), slog.New(slog.NewTextHandler(&k.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	k.Storage = worker.NewStorage(
 		worker.Settings{Namespace: "korvet", Owner: k.owner, Tick: time.Minute, Lease: 2 * time.Minute},
-		worker.Dependencies{Topics: w.store, Redis: k.shard, Observer: silentWorker{}, Log: slog.New(slog.DiscardHandler), Gone: w.isDead},
+		worker.Dependencies{
+			Topics: w.store, Redis: k.shard, Observer: &w.done, Log: log, Gone: w.isDead,
+			Compactor: worker.NewCompactor(k.shard, 1<<20, func() time.Duration { return time.Since(start) }, &w.done, log),
+		},
 	)
 	return k
 }
@@ -52,6 +73,9 @@ func (w *world) endKeeper() {
 func (w *world) tick() (Latitude, error) {
 	w.say("the storage worker's tick")
 	open, err := w.retaining(func() error { return w.keeper.RunOnce(w.ctx) })
+	if warnings := w.keeper.log.String(); err == nil && warnings != "" {
+		err = errors.New(warnings)
+	}
 	if err != nil {
 		return Latitude{}, fmt.Errorf("tick: %w", err)
 	}
@@ -80,7 +104,7 @@ func (w *world) cutTick() (Latitude, error) {
 		_, err := w.tickUntil(limit)
 		return err
 	})
-	open.StartMin = 0 // it may have died before it did anything
+	open.StartMin, open.MustLack = 0, nil // it may have died before it did anything
 	w.endKeeper()
 	w.keeper = w.startKeeper(w.uri.Address)
 	if err != nil {
@@ -143,6 +167,7 @@ func (w *world) retaining(step func() error) (Latitude, error) {
 	if c.Delete && c.RetentionBytes >= 0 {
 		err = w.retainingBytes(&open, c.RetentionBytes)
 	}
+	w.compacting(&open, before, after)
 	return open, err
 }
 

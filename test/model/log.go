@@ -16,7 +16,8 @@ type Record struct {
 	Value     []byte
 	Headers   []Header
 	AppendMs  uint64 // in Redis's time
-	// Ghost is a record that somebody trimmed in Redis behind the broker's back: its cache may show it for a while.
+	Clean     uint64 // when compaction worked on it first; 0: never
+	// Ghost is a record that was compacted, or trimmed by hand: a broker's cache may show it for a while.
 	Ghost bool
 }
 
@@ -58,13 +59,21 @@ func (l *Log) From(offset int64) []Record {
 	return l.Records[i:]
 }
 
+// Solid is the log without ghosts.
+func (l *Log) Solid() *Log {
+	solid := *l
+	solid.Records = slices.DeleteFunc(slices.Clone(l.Records), func(r Record) bool { return r.Ghost })
+	return &solid
+}
+
 // First is the offset of the first record that must be there, or the log end offset.
 func (l *Log) First() int64 {
-	i := slices.IndexFunc(l.Records, func(r Record) bool { return !r.Ghost })
-	if i < 0 {
-		return l.End
+	for _, r := range l.Records {
+		if !r.Ghost {
+			return r.Offset
+		}
 	}
-	return l.Records[i].Offset
+	return l.End
 }
 
 // Expired is the offset after the last record that was appended before a time.
@@ -101,9 +110,8 @@ func (l *Log) At(ms int64) (found []Record) {
 
 // Newest is the first record of the largest timestamp, and the ghosts with as large ones.
 func (l *Log) Newest() (found []Record) {
-	solid := slices.DeleteFunc(slices.Clone(l.Records), func(r Record) bool { return r.Ghost })
 	largest := int64(math.MinInt64)
-	for _, r := range solid {
+	for _, r := range l.Solid().Records {
 		largest = max(largest, r.Timestamp)
 	}
 	for _, r := range l.Records {
@@ -123,10 +131,11 @@ func (l *Log) Trim(offsets map[int64]bool) {
 
 // Latitude is what a step leaves open. The zero one leaves nothing open.
 type Latitude struct {
-	StartMin int64                // the log start must have risen at least to here
-	StartMax int64                // it may have risen up to here
-	Start    func(int64) error    // what else it must be; nil: nothing
-	MayLack  func(r *Record) bool // records that may be gone; nil: none
+	StartMin int64              // the log start must have risen at least to here
+	StartMax int64              // it may have risen up to here
+	Start    func(int64) error  // what else it must be; nil: nothing
+	MayLack  func(*Record) bool // records that may be gone; nil: none
+	MustLack func(*Record) bool // records that must be; nil: none
 }
 
 // Settle compares what was seen after a step with the log, and takes what the step left open as it was seen.
@@ -143,34 +152,34 @@ func (l *Log) Settle(open Latitude, start, end int64, seen []Record) error {
 		}
 	}
 	l.StartAt(start)
-	kept, err := agree(l.Records, seen, open.MayLack)
-	l.Records = kept
-	return err
+	return agree(l.Records, seen, open)
 }
 
-// agree compares records with those wanted, of which some may be missing, and returns the wanted ones that are there.
-func agree(want, seen []Record, mayLack func(*Record) bool) ([]Record, error) {
-	kept := make([]Record, 0, len(want))
+// agree compares records with those wanted. Of these, some may be missing: they are ghosts from then on.
+func agree(want, seen []Record, open Latitude) error {
 	for i := range want {
+		r := &want[i]
 		switch {
-		case len(seen) > 0 && seen[0].Offset < want[i].Offset:
-			return want, fmt.Errorf("there is a record too many:\n  %v", &seen[0])
-		case len(seen) > 0 && seen[0].Offset == want[i].Offset:
-			if err := want[i].same(&seen[0]); err != nil {
-				return want, err
+		case len(seen) > 0 && seen[0].Offset < r.Offset:
+			return fmt.Errorf("there is a record too many:\n  %v", &seen[0])
+		case len(seen) > 0 && seen[0].Offset == r.Offset:
+			if err := r.same(&seen[0]); err != nil {
+				return err
+			}
+			if open.MustLack != nil && open.MustLack(r) {
+				return fmt.Errorf("a record should be compacted:\n  %v", r)
 			}
 			seen = seen[1:]
-			kept = append(kept, want[i])
-		case want[i].Ghost:
-			kept = append(kept, want[i])
-		case mayLack == nil || !mayLack(&want[i]):
-			return want, fmt.Errorf("a record is missing:\n  %v", &want[i])
+		case r.Ghost || open.MayLack != nil && open.MayLack(r):
+			r.Ghost = true
+		default:
+			return fmt.Errorf("a record is missing:\n  %v", r)
 		}
 	}
 	if len(seen) > 0 {
-		return want, fmt.Errorf("there are %d records too many, the first is\n  %v", len(seen), &seen[0])
+		return fmt.Errorf("there are %d records too many, the first is\n  %v", len(seen), &seen[0])
 	}
-	return kept, nil
+	return nil
 }
 
 // same tells what a consumer would see differ.

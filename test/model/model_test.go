@@ -51,7 +51,7 @@ func TestPartitionsDoWhatTheModelDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			t.Logf("%d programs of %d steps", programs, length)
+			t.Logf("%d programs of %d steps: %v", programs, length, &s.done)
 		})
 	}
 }

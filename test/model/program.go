@@ -85,6 +85,7 @@ func (w *world) readElsewhere() (Latitude, error) {
 
 func (w *world) checkAnew(open Latitude) error {
 	b := w.startBroker(3)
+	b.fresh = true
 	defer b.crash()
 	return w.check(b, open)
 }

@@ -16,7 +16,11 @@ var choices = []choice{
 	{"retention.ms", []string{"", "-1", "30", "200", "1000"}},
 	{"retention.bytes", []string{"", "", "0", "20000", "200000"}},
 	{"segment.bytes", []string{"", "-1", "1048576"}},
-	{"segment.ms", []string{"", "20", "100", "500"}},
+	{"segment.ms", []string{"", "10", "20", "100"}},
+	{"cleanup.policy", []string{"", "", "", "compact", "compact,delete"}},
+	{"min.cleanable.dirty.ratio", []string{"", "0", "0"}},
+	{"min.compaction.lag.ms", []string{"", "", "50"}},
+	{"delete.retention.ms", []string{"", "0", "100"}},
 	{"message.timestamp.type", []string{"", "CreateTime", "LogAppendTime"}},
 }
 

@@ -97,11 +97,11 @@ func (w *world) roll() (Latitude, error) {
 	if err != nil {
 		return Latitude{}, err
 	}
-	fence, err := w.redis.Do(w.ctx, w.redis.B().Hget().Key("korvet:storage:worker").Field("fence").Build()).AsInt64()
-	if err != nil && !rueidis.IsRedisNil(err) { // no worker has run yet
+	fence, err := w.fence()
+	if err != nil {
 		return Latitude{}, err
 	}
-	claim := redisstream.Claim{TopicID: fmt.Sprintf("%x", w.ref.ID[:]), Fence: fence}
+	claim := redisstream.Claim{TopicID: w.topicID(), Fence: fence}
 	_, rolled, err := w.hands.Roll(w.ctx, w.keys, claim, view.Open)
 	if errors.Is(err, redisstream.ErrNotOpen) { // there is no life yet
 		err = nil
@@ -109,6 +109,17 @@ func (w *world) roll() (Latitude, error) {
 	w.say("roll segment %d: %t", view.Open, rolled)
 	return Latitude{}, err
 }
+
+// fence is the newest worker's fence number; 0: none has run yet.
+func (w *world) fence() (int64, error) {
+	fence, err := w.redis.Do(w.ctx, w.redis.B().Hget().Key("korvet:storage:worker").Field("fence").Build()).AsInt64()
+	if rueidis.IsRedisNil(err) {
+		return 0, nil
+	}
+	return fence, err
+}
+
+func (w *world) topicID() string { return fmt.Sprintf("%x", w.ref.ID[:]) }
 
 // deleteRecords asks for a log start anywhere, also where it cannot be.
 func (w *world) deleteRecords() (Latitude, error) {

@@ -23,6 +23,7 @@ type stage struct {
 	redis  rueidis.Client
 	uri    redisstream.Options
 	schema *topicconfig.Schema
+	done   done
 }
 
 func newStage(t *testing.T) *stage {

@@ -52,12 +52,12 @@ func (d *done) String() string {
 func (w *world) startKeeper(address string) *keeper {
 	w.lives++
 	k := &keeper{shard: w.connectTo(address), owner: fmt.Sprintf("keeper/%06d", w.lives)}
-	start, log := time.Now(), slog.New(slog.NewTextHandler(&k.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(slog.NewTextHandler(&k.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	k.Storage = worker.NewStorage(
 		worker.Settings{Namespace: "korvet", Owner: k.owner, Tick: time.Minute, Lease: 2 * time.Minute},
 		worker.Dependencies{
 			Topics: w.store, Redis: k.shard, Observer: &w.done, Log: log, Gone: w.isDead,
-			Compactor: worker.NewCompactor(k.shard, 1<<20, func() time.Duration { return time.Since(start) }, &w.done, log),
+			Compactor: worker.NewCompactor(k.shard, 1<<20, &w.done, log),
 		},
 	)
 	return k

@@ -55,9 +55,10 @@ func (p *Partition) buildGroup(now time.Duration, fx *effects) (built *group, do
 		Expiry: max(p.term.expiry, p.redisNow(now)+uint64(p.env.Lease/time.Millisecond)),
 	}
 	next, bytes, taken := p.ends.leo, 0, 0
+	heavy, room := int64(0), p.open.room(p.queue[0].opt.Segment)
 	for _, w := range p.queue {
 		count := int(next-p.ends.leo) + int(w.batch.Count)
-		if len(g.items) > 0 && (count > p.env.MaxGroupRecords || bytes+w.size() > p.env.MaxGroupBytes) {
+		if len(g.items) > 0 && (count > p.env.MaxGroupRecords || bytes+w.size() > p.env.MaxGroupBytes || heavy+w.weight() > room) {
 			break
 		}
 		if doubt = p.doubts(g, w); doubt {
@@ -69,12 +70,14 @@ func (p *Partition) buildGroup(now time.Duration, fx *effects) (built *group, do
 		}
 		next += int64(w.batch.Count)
 		bytes += w.size()
+		heavy += w.weight()
 	}
 	p.queue = dropFirst(p.queue, taken)
 	if len(g.items) == 0 {
 		return nil, doubt
 	}
 	p.describe(g)
+	p.open.sent(heavy, ms)
 	p.stamped = max(p.stamped, ms) // from now on, whatever becomes of it: the next fence's floor rests on it
 	return g, false
 }

@@ -66,6 +66,8 @@ type Partition struct {
 	producers producers
 	times     times
 	ends      logEnds
+	open      openSegment
+	start     logStart
 	dead      []deadState // of this process's earlier terms, oldest first
 	expiredMs int64       // when idle producers were forgotten last
 	held      error       // another broker leads until retryAt
@@ -134,6 +136,9 @@ const highField = "high"
 // effects are what a change of state calls for. They run in this order, without the partition's lock.
 type effects struct {
 	send     *group
+	ask      *asking          // about the open segment
+	moved    *moved           // parts of the time index
+	registry redisstream.Conn // where the registry is read, if it changed
 	fence    *redisstream.FenceRequest
 	confirm  bool
 	answers  []answer
@@ -165,6 +170,15 @@ func (p *Partition) run(fx *effects) {
 	}
 	if fx.send != nil {
 		p.send(fx.send)
+	}
+	if fx.ask != nil {
+		p.ask(fx.ask)
+	}
+	if m := fx.moved; m != nil {
+		redisstream.MoveTimes(m.conn, p.keys, p.topicID, m.token, m.segment, m.offsets)
+	}
+	if fx.registry != nil {
+		p.readRegistry(fx.registry)
 	}
 	if fx.fence != nil {
 		p.startFence(*fx.fence)
@@ -273,7 +287,7 @@ func (p *Partition) advance(now time.Duration, fx *effects) {
 		p.fence(now, fx)
 		return
 	}
-	if len(p.queue) == 0 {
+	if len(p.queue) == 0 || p.sealFirst(now, fx) {
 		return
 	}
 	g, doubt := p.buildGroup(now, fx)
@@ -350,6 +364,9 @@ func (p *Partition) Tick() (busy bool) {
 	if p.flight != nil && now-p.flight.sentAt > p.env.RequestTimeout {
 		fx.giveUp(p.term.conn, errNoAnswer)
 	}
+	if p.open.asked && now-p.open.askedAt > p.env.RequestTimeout {
+		fx.giveUp(p.term.conn, errNoAnswer)
+	}
 	if p.phase == fencing && p.fenceConn != nil && now-p.since > p.env.RequestTimeout {
 		fx.giveUp(p.fenceConn, errNoAnswer)
 	}
@@ -357,7 +374,7 @@ func (p *Partition) Tick() (busy bool) {
 	p.advance(now, &fx)
 	fx.confirm = fx.confirm || p.wantsConfirm()
 	busy = p.flight != nil || p.unknown != nil || p.phase == fencing || len(p.queue) > 0 || len(p.confirm.waiting) > 0 ||
-		p.needsTerm() || p.unconfirmed()
+		p.open.asked || p.needsTerm() || p.unconfirmed()
 	p.mu.Unlock()
 	p.run(&fx)
 	return p.dropAhead(now-p.env.ReadAheadKept) || busy

@@ -96,7 +96,7 @@ func (s *logEnds) bounds(epoch int32) Bounds {
 
 // Bounds tells the ends of the log.
 func (p *Partition) Bounds(ctx context.Context) (Bounds, error) {
-	s, epoch, err := p.state(ctx)
+	s, epoch, err := p.freshState(ctx)
 	return s.bounds(epoch), err
 }
 
@@ -114,6 +114,9 @@ func (p *Partition) LeaderEpoch() int32 {
 func (p *Partition) Read(ctx context.Context, req ReadRequest, dst []byte) (ReadResult, error) {
 	began := p.env.now()
 	s, epoch, err := p.state(ctx)
+	if s.led {
+		s.logStart = p.renewStart(ctx, s.logStart)
+	}
 	res := ReadResult{Bounds: s.bounds(epoch), Batches: dst}
 	if err != nil {
 		return res, err

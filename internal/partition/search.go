@@ -43,7 +43,7 @@ var nothing = TimeOffset{Offset: -1, Timestamp: -1, LeaderEpoch: -1}
 // OffsetForTime finds the first record, in offset order, whose timestamp is at or after ms: with the time index where this
 // broker leads, else by reading the log.
 func (p *Partition) OffsetForTime(ctx context.Context, ms int64) (TimeOffset, error) {
-	s, _, err := p.state(ctx)
+	s, _, err := p.freshState(ctx)
 	if err != nil {
 		return nothing, err
 	}
@@ -83,7 +83,7 @@ func (p *Partition) interval(from, ms int64) (first, end int64, ok bool) {
 
 // MaxTimestamp finds the first record of the largest timestamp.
 func (p *Partition) MaxTimestamp(ctx context.Context) (TimeOffset, error) {
-	s, _, err := p.state(ctx)
+	s, _, err := p.freshState(ctx)
 	if err != nil || s.logStart >= s.high {
 		return nothing, err
 	}
@@ -123,7 +123,7 @@ func (p *Partition) EndOfEpoch(ctx context.Context, epoch int32) (int32, int64, 
 
 // DeleteBefore raises the log start to offset, or to the high watermark for -1, and returns it.
 func (p *Partition) DeleteBefore(ctx context.Context, offset int64) (int64, error) {
-	s, _, err := p.state(ctx)
+	s, _, err := p.freshState(ctx)
 	if err != nil {
 		return -1, err
 	}
@@ -144,17 +144,6 @@ func (p *Partition) DeleteBefore(ctx context.Context, offset int64) (int64, erro
 	return start, nil
 }
 
-// startAt takes a log start that rose.
-func (p *Partition) startAt(start int64) {
-	var fx effects
-	p.mu.Lock()
-	p.ends.logStart = max(p.ends.logStart, start)
-	fx.remove = p.times.dropBefore(start)
-	fx.epochs = p.ends.dropEpochsBefore(start)
-	p.mu.Unlock()
-	p.run(&fx)
-}
-
 // dropEpochsBefore forgets the leader epochs that end at or below the log start.
 func (s *logEnds) dropEpochsBefore(start int64) (gone []int32) {
 	n := 0
@@ -166,12 +155,20 @@ func (s *logEnds) dropEpochsBefore(start int64) (gone []int32) {
 	return gone
 }
 
-// Size tells the bytes the partition uses in Redis.
+// Size tells the bytes the partition uses in Redis: sealed segments' as they were measured then, which leaves them alone.
 func (p *Partition) Size(ctx context.Context) (int64, error) {
 	v, err := p.env.shard.Look(ctx, p.keys)
 	if err != nil {
 		return 0, readError(err)
 	}
-	size, err := p.env.shard.Size(ctx, v.Streams(p.keys))
-	return size, wrapRead(err)
+	known, streams := int64(0), []string{p.keys.Stream}
+	for _, s := range v.Segments {
+		if s.Bytes >= 0 {
+			known += s.Bytes
+		} else {
+			streams = append(streams, p.keys.Segment(s.Number))
+		}
+	}
+	size, err := p.env.shard.Size(ctx, streams)
+	return known + size, wrapRead(err)
 }

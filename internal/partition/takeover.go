@@ -19,6 +19,9 @@ func (p *Partition) fence(now time.Duration, fx *effects) {
 		return
 	}
 	p.held = nil
+	if p.open.asked { // Redis may have rolled, or may not: after the fence it tells
+		p.open.asked, p.open.known = false, false
+	}
 	p.phase, p.since, p.fenceConn, p.covers = fencing, now, nil, p.arrived
 	q := redisstream.FenceRequest{
 		Owner: p.env.Owner, Token: p.env.token(), TopicID: p.topicID, LeaseMs: p.env.Lease.Milliseconds(),
@@ -203,6 +206,8 @@ func (p *Partition) beginTerm(t *takeover, now time.Duration) {
 		expiry: t.got.Expiry, redisNow: t.got.Now, at: now, covers: p.covers,
 	}
 	p.fenceConn = nil
+	p.open.asked, p.open.retryAt = false, 0
+	p.open.known = p.open.known && t.continues
 }
 
 // deadState is the state hash of a token that was replaced. A late append's HSET may bring it back.
@@ -252,6 +257,7 @@ func (p *Partition) adopt(t *takeover, end int64) {
 	p.ends.epochs = view.Epochs
 	p.ends.logStart = min(max(view.LogStart, 0), end)
 	p.ends.view = &view
+	p.start.seen = p.env.now()
 	p.env.budget.reset(&p.tail)
 	p.positions.forget()
 }

@@ -42,9 +42,14 @@ func (t *times) add(last, count, maxMs int64) {
 	}
 	t.count += count
 	if t.count >= timesEvery {
-		t.entries = append(t.entries, interval{last, t.maxMs})
-		t.from, t.count = last+1, 0
+		t.close(last)
 	}
+}
+
+// close makes the tail an entry that ends at offset last.
+func (t *times) close(last int64) {
+	t.entries = append(t.entries, interval{last, t.maxMs})
+	t.from, t.count = last+1, 0
 }
 
 // fields are what the state hash has to say after t grew out of before: the new entry, if there is one, and the tail.

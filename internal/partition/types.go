@@ -40,6 +40,8 @@ type AppendOptions struct {
 	TimeoutMs int64
 	// Values is how the topic's values are stored.
 	Values Values
+	// Segment says when the partition's open segment is sealed.
+	Segment SegmentPolicy
 }
 
 // Values says how a topic's values are stored in the local tier. It is the same for all of a topic's life.

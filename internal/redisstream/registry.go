@@ -69,6 +69,42 @@ func (s *Shard) Look(ctx context.Context, keys Keys) (View, error) {
 	return parseView(v, replies)
 }
 
+// LogStart reads the log start of one life of a partition; 0 where another life is there.
+func (s *Shard) LogStart(ctx context.Context, keys Keys, topicID string) (int64, error) {
+	v, err := s.reads.value(ctx, logStart(keys))
+	if err != nil {
+		return 0, fmt.Errorf("read log start: %w", err)
+	}
+	return parseLogStart(v, topicID)
+}
+
+// LogStart reads the log start on a connection of the caller's. done is called exactly once.
+func LogStart(c Conn, keys Keys, topicID string, done func(int64, error)) {
+	ask(c, logStart(keys), func(v resp.Value, err error) {
+		if err != nil {
+			done(0, fmt.Errorf("read log start: %w", err))
+			return
+		}
+		done(parseLogStart(v, topicID))
+	})
+}
+
+func logStart(keys Keys) []byte {
+	return resp.AppendCommand(nil, "HMGET", keys.Segments, "topic", "start")
+}
+
+func parseLogStart(v resp.Value, topicID string) (int64, error) {
+	if len(v.Elems) != 2 {
+		return 0, fmt.Errorf("read log start: %w", resp.ErrProtocol)
+	}
+	if v.Elems[0].Str != topicID || v.Elems[1].Null {
+		return 0, nil
+	}
+	var p numbers
+	start := int64(p.uint(v.Elems[1]))
+	return start, p.err
+}
+
 // readAll sends commands on a read connection and takes their answers.
 func (s *Shard) readAll(ctx context.Context, request []byte, replies []resp.Value) error {
 	err := s.reads.do(ctx, request, func(r *resp.Reader) error {

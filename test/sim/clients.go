@@ -52,18 +52,23 @@ func (c *plainClient) send(b *broker) {
 		c.sent++
 		values[i] = fmt.Sprintf("%d.p.%d", life, c.sent)
 	}
-	opt := partition.AppendOptions{AllReplicas: true, MinReplicas: b.minReplicas()}
+	opt := b.appendOptions()
 	b.Append(b.ref(), newBatch(values, producer{id: -1}), opt, func(a partition.Appended, err error) {
 		c.w.trace("answer", values, a, err)
 		c.w.acknowledged(life, values, a, err)
 	})
 }
 
-func (b *broker) minReplicas() int {
+// appendOptions are the topic's. Where segments are rolled, brokers roll them, too: by age or when there is more than a little.
+func (b *broker) appendOptions() partition.AppendOptions {
+	opt := partition.AppendOptions{AllReplicas: true, MinReplicas: 1}
 	if b.w.opt.Replicas {
-		return 2
+		opt.MinReplicas = 2
 	}
-	return 1
+	if b.w.opt.Roll {
+		opt.Segment = partition.SegmentPolicy{Bytes: 2000, Ms: 60}
+	}
+	return opt
 }
 
 // acknowledged notes a client's answer.
@@ -144,7 +149,7 @@ func (c *idempotentClient) send(s *sentBatch) {
 	s.flying = true
 	c.inFlight++
 	id, life := c.id, c.life
-	opt := partition.AppendOptions{AllReplicas: true, MinReplicas: c.at.minReplicas()}
+	opt := c.at.appendOptions()
 	b := newBatch(s.values, producer{id, s.seq})
 	c.w.trace("send", c.at.name, s.values)
 	c.at.Append(c.w.lives[life], b, opt, func(a partition.Appended, err error) {

@@ -147,6 +147,7 @@ func (p *produceCall) start(part *producePartition, refusal error) {
 		LogAppendTime: part.view.LogAppendTime,
 		TimeoutMs:     p.timeout(),
 		Values:        part.view.values,
+		Segment:       part.view.segment(),
 	}, part.finish)
 }
 

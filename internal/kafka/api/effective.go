@@ -66,6 +66,14 @@ func (a *API) view(t *metadata.Topic) *topicView {
 	return v
 }
 
+// segment says when the owner of a partition seals its open segment. Compacted topics keep one stream.
+func (v *topicView) segment() partition.SegmentPolicy {
+	if !v.Segmented || v.Compact {
+		return partition.SegmentPolicy{}
+	}
+	return partition.SegmentPolicy{Bytes: v.SegmentBytes, Ms: v.SegmentMs}
+}
+
 func (v *topicView) levelOf(c batch.Codec) int {
 	switch c {
 	case batch.Gzip:

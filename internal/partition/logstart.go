@@ -1,0 +1,97 @@
+package partition
+
+import (
+	"context"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// The log start rises behind a leader's back: the storage worker, maybe of another process, trims by retention. A partition
+// that is read learns of it within a second.
+
+const (
+	// startLasts is how long a log start counts as new.
+	startLasts = time.Second
+	// startStale is from when on a read waits for a new one instead of asking for it on the side: nobody has read for a while.
+	startStale = 2 * startLasts
+)
+
+// logStart says when the log start was read last.
+type logStart struct {
+	seen  time.Duration
+	asked bool // it is being read
+}
+
+// freshState is state with the log start as Redis has it now, as far as it can be reached.
+func (p *Partition) freshState(ctx context.Context) (logEnds, int32, error) {
+	s, epoch, err := p.state(ctx)
+	if err == nil && s.led {
+		s.logStart = p.readStart(ctx, s.logStart)
+	}
+	return s, epoch, err
+}
+
+// readStart waits for the log start. Without an answer it is what is remembered.
+func (p *Partition) readStart(ctx context.Context, remembered int64) int64 {
+	start, err := p.env.shard.LogStart(ctx, p.keys, p.topicID)
+	var fx effects
+	p.mu.Lock()
+	p.start.seen = p.env.now() // a Redis that does not answer is not waited for again and again
+	if err == nil && p.ends.known {
+		p.raiseStart(start, &fx)
+		remembered = max(remembered, p.ends.logStart)
+	}
+	p.mu.Unlock()
+	p.run(&fx)
+	return remembered
+}
+
+// renewStart sees to it that a read knows a log start that is not old.
+func (p *Partition) renewStart(ctx context.Context, remembered int64) int64 {
+	p.mu.Lock()
+	age, conn, token := p.env.now()-p.start.seen, p.term.conn, p.term.token
+	side := age >= startLasts && age < startStale && !p.start.asked
+	wait := age >= startStale && !p.start.asked
+	p.start.asked = p.start.asked || side
+	p.mu.Unlock()
+	switch {
+	case wait:
+		return p.readStart(ctx, remembered)
+	case side:
+		redisstream.LogStart(conn, p.keys, p.topicID, func(start int64, err error) { p.renewed(token, start, err) })
+	}
+	return remembered
+}
+
+// renewed takes a log start that was asked for under a term.
+func (p *Partition) renewed(token string, start int64, err error) {
+	var fx effects
+	p.mu.Lock()
+	p.start.asked = false
+	if err == nil && p.term.token == token && p.ends.known {
+		p.start.seen = p.env.now()
+		p.raiseStart(start, &fx)
+	}
+	p.mu.Unlock()
+	p.run(&fx)
+}
+
+// startAt takes a log start that rose.
+func (p *Partition) startAt(start int64) {
+	var fx effects
+	p.mu.Lock()
+	p.raiseStart(start, &fx)
+	p.mu.Unlock()
+	p.run(&fx)
+}
+
+// raiseStart is startAt with the lock held.
+func (p *Partition) raiseStart(start int64, fx *effects) {
+	if start <= p.ends.logStart {
+		return
+	}
+	p.ends.logStart = start
+	fx.remove = append(fx.remove, p.times.dropBefore(start)...)
+	fx.epochs = append(fx.epochs, p.ends.dropEpochsBefore(start)...)
+}

@@ -1,0 +1,93 @@
+package partition_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/redistest"
+)
+
+// raise moves the log start as a storage worker of another process does.
+func (f *fixture) raise(ref partition.Ref, start int64) {
+	f.t.Helper()
+	keys := redisstream.NewKeys("korvet", ref.Topic, ref.Partition)
+	claim := redisstream.Claim{TopicID: fmt.Sprintf("%x", ref.ID[:]), Fence: 1}
+	if _, err := f.shard.RaiseStart(f.t.Context(), keys, claim, start); err != nil {
+		f.t.Fatalf("raise log start: %v", err)
+	}
+}
+
+func (f *fixture) readAt(ref partition.Ref, offset int64) error {
+	_, err := f.Read(f.t.Context(), ref, partition.ReadRequest{Offset: offset, MaxBytes: 1000, AtLeastOne: true}, nil)
+	return err
+}
+
+// byHand is a broker whose time a test lets pass.
+func byHand(t *testing.T, s *redistest.Server) (f *fixture, pass func(time.Duration)) {
+	var now atomic.Int64
+	now.Store(int64(time.Hour))
+	clock := &partition.Clock{Now: func() time.Duration { return time.Duration(now.Load()) }, Token: rand.Text}
+	f = newBroker(t, s, "1/a", nil, partition.Dependencies{Clock: clock})
+	return f, func(d time.Duration) { now.Add(int64(d)) }
+}
+
+func TestReadersLearnWithinASecondOfALogStartThatRose(t *testing.T) {
+	f, pass := byHand(t, redistest.Start(t))
+	ref := newRef("t")
+	f.mustAppend(ref, numbers(0, 20)...)
+	f.raise(ref, 5)
+	pass(time.Second)
+	redistest.Eventually(t, "the read below the log start to be refused", func() bool { // it asks on the side
+		return errors.Is(f.readAt(ref, 4), partition.ErrOffsetOutOfRange)
+	})
+	if got := f.readAll(ref, 5, 10_000); !same(got, dense(5, numbers(5, 20)...)) {
+		t.Errorf("read %v", got)
+	}
+	f.raise(ref, 10)
+	pass(time.Minute) // nobody reads meanwhile: the first one that does must not get what is gone
+	if err := f.readAt(ref, 9); !errors.Is(err, partition.ErrOffsetOutOfRange) {
+		t.Errorf("after a pause: %v", err)
+	}
+}
+
+func TestOffsetsAreListedFromTheLogStartAsItIsNow(t *testing.T) {
+	f, _ := byHand(t, redistest.Start(t))
+	ref := newRef("t")
+	f.mustAppend(ref, numbers(0, 20)...)
+	f.raise(ref, 7)
+	if b := f.bounds(ref); b.LogStart != 7 || b.LogEnd != 20 {
+		t.Errorf("bounds %+v", b)
+	}
+	f.raise(ref, 9)
+	if got, err := f.OffsetForTime(t.Context(), ref, 0); err != nil || got.Offset != 9 {
+		t.Errorf("the first record of all is %+v, %v", got, err)
+	}
+}
+
+func TestALogStartOfAnotherLifeIsNotBelieved(t *testing.T) {
+	s := redistest.Start(t)
+	f, _ := byHand(t, s)
+	ref := newRef("t")
+	f.mustAppend(ref, numbers(0, 20)...)
+	s.Do("HSET", redisstream.NewKeys("korvet", "t", 0).Segments, "topic", "another", "start", "11")
+	if b := f.bounds(ref); b.LogStart != 0 {
+		t.Errorf("bounds %+v", b)
+	}
+}
+
+func TestBoundsAreToldFromMemoryWhileRedisIsAway(t *testing.T) {
+	s := redistest.Start(t)
+	f, _ := byHand(t, s)
+	ref := newRef("t")
+	f.mustAppend(ref, numbers(0, 20)...)
+	s.Kill()
+	if b := f.bounds(ref); b.LogEnd != 20 {
+		t.Errorf("bounds %+v", b)
+	}
+}

@@ -178,15 +178,16 @@ func TestProduceWithoutAcksSendsNothingAndClosesOnErrors(t *testing.T) {
 
 func TestProducePassesItsWishesToTheLog(t *testing.T) {
 	b := newBroker(t, nil)
-	b.create("safe", 1, map[string]string{"min.insync.replicas": "2", "message.timestamp.type": "LogAppendTime"})
+	b.create("safe", 1, map[string]string{"min.insync.replicas": "2", "message.timestamp.type": "LogAppendTime", "segment.ms": "7000"})
+	segments := partition.SegmentPolicy{Bytes: 128 << 20, Ms: 7000}
 	for _, c := range []struct {
 		acks      int16
 		timeoutMs int32
 		want      partition.AppendOptions
 	}{
-		{-1, 30_000, partition.AppendOptions{AllReplicas: true, MinReplicas: 2, LogAppendTime: true, TimeoutMs: 5000}},
-		{1, 100, partition.AppendOptions{MinReplicas: 2, LogAppendTime: true, TimeoutMs: 100}},
-		{-1, 0, partition.AppendOptions{AllReplicas: true, MinReplicas: 2, LogAppendTime: true, TimeoutMs: 5000}},
+		{-1, 30_000, partition.AppendOptions{AllReplicas: true, MinReplicas: 2, LogAppendTime: true, TimeoutMs: 5000, Segment: segments}},
+		{1, 100, partition.AppendOptions{MinReplicas: 2, LogAppendTime: true, TimeoutMs: 100, Segment: segments}},
+		{-1, 0, partition.AppendOptions{AllReplicas: true, MinReplicas: 2, LogAppendTime: true, TimeoutMs: 5000, Segment: segments}},
 	} {
 		req := produceOf("safe", valuesOf("a"))
 		req.Acks, req.TimeoutMillis = c.acks, c.timeoutMs
@@ -196,6 +197,21 @@ func TestProducePassesItsWishesToTheLog(t *testing.T) {
 		}
 		if got := b.logs.appends[len(b.logs.appends)-1]; got != c.want {
 			t.Errorf("acks %d, timeout %d: %+v, want %+v", c.acks, c.timeoutMs, got, c.want)
+		}
+	}
+}
+
+func TestOnlyTopicsThatAreSegmentedAreRolled(t *testing.T) {
+	b := newBroker(t, nil)
+	for name, configs := range map[string]map[string]string{
+		"one-stream":          {"segment.bytes": "-1"},
+		"compacted":           {"cleanup.policy": "compact", "segment.bytes": "1048576"},
+		"compacted-and-short": {"cleanup.policy": "compact,delete", "segment.ms": "1000"},
+	} {
+		b.create(name, 1, configs)
+		do[*kmsg.ProduceResponse](b, produceOf(name, recordsOf(record.Record{Key: []byte("k"), Value: []byte("v")})), 9)
+		if got := b.logs.appends[len(b.logs.appends)-1].Segment; got.Bytes > 0 || got.Ms > 0 {
+			t.Errorf("%s is rolled by %+v", name, got)
 		}
 	}
 }

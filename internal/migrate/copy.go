@@ -227,15 +227,17 @@ func readRange(ctx context.Context, c *Cluster, t *topic, partition int32, from,
 	return records, nil
 }
 
-// report tells of progress, now or when it is time.
+// report tells of progress, where there is any: now or when it is time.
 func (m *Migration) report(now bool) {
-	if m.o.OnProgress == nil || !now && time.Since(m.told) < m.o.ReportEvery {
+	if m.o.OnProgress == nil || !now && time.Since(m.toldAt) < m.o.ReportEvery {
 		return
 	}
-	m.told = time.Now()
 	m.done.Behind = 0
 	for _, q := range m.queues {
 		m.done.Behind += max(0, q.end-q.from)
 	}
-	m.o.OnProgress(m.done)
+	if m.done != m.told {
+		m.o.OnProgress(m.done)
+	}
+	m.told, m.toldAt = m.done, time.Now()
 }

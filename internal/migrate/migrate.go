@@ -53,7 +53,8 @@ type Migration struct {
 	queues  []*queue
 	empty   int // answers to Fetch in a row without a record
 	done    Progress
-	told    time.Time
+	told    Progress
+	toldAt  time.Time
 }
 
 // ErrCutOver is the answer to what cannot be done any more after a cutover.
@@ -62,7 +63,7 @@ var ErrCutOver = errors.New("it has been cut over")
 // Open takes a migration over: it begins it, or goes on where another run ended, which cannot write any more from then
 // on. Batches that the journal announces and that are not in the target are sent first.
 func Open(ctx context.Context, o Options) (*Migration, error) {
-	m := &Migration{o: o}
+	m := &Migration{o: o, toldAt: time.Now()}
 	var err error
 	if m.source, err = o.From.lookUp(ctx, o.Source); err != nil {
 		return nil, err

@@ -99,14 +99,9 @@ func (b *Broker) metadataOptions(schema *topicconfig.Schema) metadata.Options {
 }
 
 func topicOptions(c *config.Config) topicconfig.Options {
-	const codec = "storage.compression.type"
-	o := topicconfig.Options{Defaults: map[string]string{codec: c.Storage.Compression.Codec}}
+	o := topicconfig.Options{Defaults: map[string]string{"storage.compression.type": c.Storage.Compression.Codec}}
 	for _, p := range c.Topics {
-		pattern := topicconfig.Pattern{Name: p.Name, AutoCreate: p.AutoCreate, Partitions: p.Partitions}
-		if p.StorageCompression != "" {
-			pattern.Configs = map[string]string{codec: p.StorageCompression}
-		}
-		o.Patterns = append(o.Patterns, pattern)
+		o.Patterns = append(o.Patterns, topicconfig.Pattern{Name: p.Name, AutoCreate: p.AutoCreate, Partitions: p.Partitions, Configs: p.Configs})
 	}
 	return o
 }

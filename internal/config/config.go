@@ -154,6 +154,5 @@ type TopicPattern struct {
 	Name       string // glob: * and ?
 	AutoCreate *bool
 	Partitions *int32
-	// StorageCompression is the codec of their values in Redis; empty: the server's.
-	StorageCompression string
+	Configs    map[string]string // topic settings by name; nil: none
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,5 +169,22 @@ func TestSplitFlagsTakesSettingsOutOfACommandLine(t *testing.T) {
 		if got := fmt.Sprint(flags, rest); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
+	}
+}
+
+func TestPatternsGiveTopicSettings(t *testing.T) {
+	c, _, err := Load(Sources{NoFile: true, Flags: []string{
+		"--korvet.topics[0].name=*", "--korvet.topics[0].retention-time=2h", "--korvet.topics[0].retention-bytes=-1",
+		"--korvet.topics[0].segment-time=500ms", "--korvet.topics[0].segment-bytes=2MB",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"retention.ms": "7200000", "retention.bytes": "-1", "segment.ms": "500", "segment.bytes": "2097152"}
+	if got := c.Topics[0].Configs; !maps.Equal(got, want) {
+		t.Errorf("topic settings %v, want %v", got, want)
+	}
+	if _, _, err := Load(Sources{NoFile: true, Flags: []string{"--korvet.topics[0].name=*", "--korvet.topics[0].retention-time=soon"}}); err == nil {
+		t.Error("retention-time=soon was accepted")
 	}
 }

@@ -45,16 +45,40 @@ var topicFields = []topicField{
 		if reason := storageCodecs(text); reason != "" {
 			return errors.New(reason)
 		}
-		p.StorageCompression = text
+		p.put("storage.compression.type", text)
 		return nil
 	}},
-	{name: "retention-time", later: true},
-	{name: "retention-bytes", later: true},
+	{name: "retention-time", doc: "The topic's `retention.ms`, as a duration; -1: for ever.", set: patternTime("retention.ms")},
+	{name: "retention-bytes", doc: "Its `retention.bytes`; -1: no limit.", set: patternBytes("retention.bytes")},
 	{name: "local-retention-time", later: true},
 	{name: "local-retention-bytes", later: true},
-	{name: "segment-time", later: true},
-	{name: "segment-bytes", later: true},
+	{name: "segment-time", doc: "Its `segment.ms`, as a duration.", set: patternTime("segment.ms")},
+	{name: "segment-bytes", doc: "Its `segment.bytes`; -1: one stream.", set: patternBytes("segment.bytes")},
 	{name: "remote-storage-enabled", later: true},
+}
+
+// patternTime and patternBytes set a topic setting; its own range is checked with all others of topics.
+func patternTime(setting string) func(*TopicPattern, string) error {
+	return func(p *TopicPattern, text string) error {
+		d, err := ParseDuration(text)
+		p.put(setting, strconv.FormatInt(d.Milliseconds(), 10))
+		return err
+	}
+}
+
+func patternBytes(setting string) func(*TopicPattern, string) error {
+	return func(p *TopicPattern, text string) error {
+		n, err := ParseBytes(text)
+		p.put(setting, strconv.FormatInt(int64(n), 10))
+		return err
+	}
+}
+
+func (p *TopicPattern) put(setting, value string) {
+	if p.Configs == nil {
+		p.Configs = map[string]string{}
+	}
+	p.Configs[setting] = value
 }
 
 func setPatternName(p *TopicPattern, text string) error {

@@ -21,7 +21,7 @@ type Shard interface {
 	Seek(ctx context.Context, stream string, offset int64) (redisstream.ID, bool, error)
 	Trim(ctx context.Context, keys redisstream.Keys, topicID string, logStart int64) (int64, error)
 	Delete(ctx context.Context, keys redisstream.Keys, topicID string) error
-	LogStart(ctx context.Context, keys redisstream.Keys, topicID string) (int64, error)
+	LogStart(ctx context.Context, keys redisstream.Keys, topicID string) (redisstream.Starts, error)
 	Size(ctx context.Context, streams []string) (int64, error)
 	// PartitionDictionary reads a zstd dictionary from the partition's own copy; nil when it is not there.
 	PartitionDictionary(ctx context.Context, keys redisstream.Keys, id uint32) ([]byte, error)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
@@ -71,5 +72,49 @@ func TestFetchAndSeekIntoAHoleGiveTheNextRecord(t *testing.T) {
 	}
 	if b := f.bounds(ref); b.LogStart != 0 || b.HighWatermark != 3000 {
 		t.Errorf("bounds %+v", b)
+	}
+}
+
+func TestRecordsThatCompactionRemovedAreNotServedFromMemory(t *testing.T) {
+	s := redistest.Start(t)
+	f, pass := byHand(t, s)
+	ref := newRef("t")
+	for _, v := range numbers(0, 6) {
+		f.mustAppend(ref, v)
+	}
+	if got := f.readAll(ref, 0, 10_000); len(got) != 6 {
+		t.Fatalf("read %v", got)
+	}
+	keys := redisstream.NewKeys("korvet", "t", 0)
+	c := redisstream.Compaction{Shard: f.shard, Keys: keys, Claim: redisstream.Claim{TopicID: fmt.Sprintf("%x", ref.ID[:]), Fence: 1}}
+	v, err := f.shard.Look(t.Context(), keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gone []redisstream.ID
+	entries, err := s.Client().Do(t.Context(), s.Client().B().Xrange().Key(keys.Stream).Start("-").End("+").Count(4).Build()).AsXRange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries[1:] {
+		id, err := redisstream.ParseID(e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone = append(gone, id)
+	}
+	if n, err := c.Remove(t.Context(), 0, redisstream.Density{}, gone); n != 3 || err != nil {
+		t.Fatalf("removed %d, %v", n, err)
+	}
+	if err := c.Note(t.Context(), &v, &redisstream.Clean{To: 5}); err != nil {
+		t.Fatal(err)
+	}
+	pass(3 * time.Second)
+	if got := f.readAll(ref, 0, 10_000); !same(got, []string{"0=0", "4=4", "5=5"}) {
+		t.Errorf("read %v", got)
+	}
+	f.mustAppend(ref, "6")
+	if got := f.readAll(ref, 1, 10_000); !same(got, []string{"4=4", "5=5", "6=6"}) {
+		t.Errorf("read %v", got)
 	}
 }

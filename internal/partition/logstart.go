@@ -7,8 +7,8 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
-// The log start rises behind a leader's back: the storage worker, maybe of another process, trims by retention. A partition
-// that is read learns of it within a second.
+// The log start rises behind a leader's back: the storage worker, maybe of another process, trims by retention. So does
+// compaction remove records. A partition that is read learns of both within a second.
 
 const (
 	// startLasts is how long a log start counts as new.
@@ -20,7 +20,8 @@ const (
 // logStart says when the log start was read last.
 type logStart struct {
 	seen  time.Duration
-	asked bool // it is being read
+	asked bool  // it is being read
+	clean int64 // below, compaction has removed records
 }
 
 // freshState is state with the log start as Redis has it now, as far as it can be reached.
@@ -34,12 +35,13 @@ func (p *Partition) freshState(ctx context.Context) (logEnds, int32, error) {
 
 // readStart waits for the log start. Without an answer it is what is remembered.
 func (p *Partition) readStart(ctx context.Context, remembered int64) int64 {
-	start, err := p.env.shard.LogStart(ctx, p.keys, p.topicID)
+	starts, err := p.env.shard.LogStart(ctx, p.keys, p.topicID)
 	var fx effects
 	p.mu.Lock()
 	p.start.seen = p.env.now() // a Redis that does not answer is not waited for again and again
 	if err == nil && p.ends.known {
-		p.raiseStart(start, &fx)
+		p.raiseStart(starts.Log, &fx)
+		p.compacted(starts.Clean)
 		remembered = max(remembered, p.ends.logStart)
 	}
 	p.mu.Unlock()
@@ -59,22 +61,37 @@ func (p *Partition) renewStart(ctx context.Context, remembered int64) int64 {
 	case wait:
 		return p.readStart(ctx, remembered)
 	case side:
-		redisstream.LogStart(conn, p.keys, p.topicID, func(start int64, err error) { p.renewed(token, start, err) })
+		redisstream.LogStart(conn, p.keys, p.topicID, func(s redisstream.Starts, err error) { p.renewed(token, s, err) })
 	}
 	return remembered
 }
 
 // renewed takes a log start that was asked for under a term.
-func (p *Partition) renewed(token string, start int64, err error) {
+func (p *Partition) renewed(token string, starts redisstream.Starts, err error) {
 	var fx effects
 	p.mu.Lock()
 	p.start.asked = false
 	if err == nil && p.term.token == token && p.ends.known {
 		p.start.seen = p.env.now()
-		p.raiseStart(start, &fx)
+		p.raiseStart(starts.Log, &fx)
+		p.compacted(starts.Clean)
 	}
 	p.mu.Unlock()
 	p.run(&fx)
+}
+
+// compacted takes how far compaction has come: what is in memory from below may hold records that it removed. The lock
+// is held.
+func (p *Partition) compacted(clean int64) {
+	if clean <= p.start.clean {
+		return
+	}
+	p.start.clean = clean
+	p.holes.Store(true)
+	if p.tail.begins() < clean {
+		p.env.budget.reset(&p.tail)
+	}
+	p.dropAhead(p.env.now())
 }
 
 // startAt takes a log start that rose.

@@ -108,6 +108,16 @@ func (t *tail) read(dst []byte, req ReadRequest, high int64) (out []byte, hit bo
 	return dst, true
 }
 
+// begins is the offset of the tail's first record; above all where it has none.
+func (t *tail) begins() int64 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.head == len(t.batches) {
+		return everybody
+	}
+	return t.batches[t.head].base
+}
+
 // holds tells whether the tail has the record at an offset.
 func (t *tail) holds(offset int64) bool {
 	t.mu.RLock()

@@ -69,20 +69,23 @@ func (s *Shard) Look(ctx context.Context, keys Keys) (View, error) {
 	return parseView(v, replies)
 }
 
-// LogStart reads the log start of one life of a partition; 0 where another life is there.
-func (s *Shard) LogStart(ctx context.Context, keys Keys, topicID string) (int64, error) {
+// Starts are where the log begins, and where the part of it does that compaction has not looked at.
+type Starts struct{ Log, Clean int64 }
+
+// LogStart reads the log start of one life of a partition; zero where another life is there.
+func (s *Shard) LogStart(ctx context.Context, keys Keys, topicID string) (Starts, error) {
 	v, err := s.reads.value(ctx, logStart(keys))
 	if err != nil {
-		return 0, fmt.Errorf("read log start: %w", err)
+		return Starts{}, fmt.Errorf("read log start: %w", err)
 	}
 	return parseLogStart(v, topicID)
 }
 
 // LogStart reads the log start on a connection of the caller's. done is called exactly once.
-func LogStart(c Conn, keys Keys, topicID string, done func(int64, error)) {
+func LogStart(c Conn, keys Keys, topicID string, done func(Starts, error)) {
 	ask(c, logStart(keys), func(v resp.Value, err error) {
 		if err != nil {
-			done(0, fmt.Errorf("read log start: %w", err))
+			done(Starts{}, fmt.Errorf("read log start: %w", err))
 			return
 		}
 		done(parseLogStart(v, topicID))
@@ -90,19 +93,24 @@ func LogStart(c Conn, keys Keys, topicID string, done func(int64, error)) {
 }
 
 func logStart(keys Keys) []byte {
-	return resp.AppendCommand(nil, "HMGET", keys.Segments, "topic", "start")
+	return resp.AppendCommand(nil, "HMGET", keys.Segments, "topic", "start", cleanField)
 }
 
-func parseLogStart(v resp.Value, topicID string) (int64, error) {
-	if len(v.Elems) != 2 {
-		return 0, fmt.Errorf("read log start: %w", resp.ErrProtocol)
+func parseLogStart(v resp.Value, topicID string) (Starts, error) {
+	if len(v.Elems) != 3 {
+		return Starts{}, fmt.Errorf("read log start: %w", resp.ErrProtocol)
 	}
-	if v.Elems[0].Str != topicID || v.Elems[1].Null {
-		return 0, nil
+	if v.Elems[0].Str != topicID {
+		return Starts{}, nil
 	}
 	var p numbers
-	start := int64(p.uint(v.Elems[1]))
-	return start, p.err
+	var c Clean
+	c.field(cleanField, v.Elems[2])
+	s := Starts{Clean: c.To}
+	if !v.Elems[1].Null {
+		s.Log = int64(p.uint(v.Elems[1]))
+	}
+	return s, p.err
 }
 
 // readAll sends commands on a read connection and takes their answers.

@@ -67,15 +67,14 @@ func (m *Migration) read(ctx context.Context) (idle bool, err error) {
 	idle = patience > 0
 	for p, f := range got {
 		q := m.queues[p]
-		idle = idle && f.next == q.next
+		moved := f.next > q.next
+		idle = idle && !moved
 		q.records, q.next, q.end, q.got = append(q.records, f.records...), f.next, f.end, len(f.records)
-	}
-	if m.empty++; !idle {
-		m.empty = 0
-	}
-	if m.empty >= emptyAnswers {
-		for _, q := range m.queues {
-			q.next = max(q.next, q.end)
+		if q.empty++; moved || patience == 0 || q.next >= q.end {
+			q.empty = 0
+		}
+		if q.empty >= emptyAnswers {
+			q.next = q.end
 		}
 	}
 	return idle, nil

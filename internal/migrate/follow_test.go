@@ -163,3 +163,17 @@ func TestVerifyFindsWhatIsNotAsInTheSource(t *testing.T) {
 		t.Errorf("with a hole in the target: %v", err)
 	}
 }
+
+func TestAHoleAtTheEndKeepsNobodyWaiting(t *testing.T) {
+	w := newWorld(t)
+	w.create("orders", 1)
+	w.fill("orders", 1, 20)
+	w.delete("orders", 0, -1)
+	if err := w.run(t.Context(), w.client, "orders", "copy", 0); err != nil {
+		t.Fatal(err)
+	}
+	cluster := migrate.NewCluster(w.client)
+	if checked, err := migrate.Verify(t.Context(), cluster, cluster, "copy"); err != nil || checked[0].Records != 19 {
+		t.Errorf("verify: %v, %+v", err, checked)
+	}
+}

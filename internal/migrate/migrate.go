@@ -51,7 +51,6 @@ type Migration struct {
 	limit   int     // the target's max.message.bytes
 	ends    []int64 // of the target
 	queues  []*queue
-	empty   int // answers to Fetch in a row without a record
 	done    Progress
 	told    Progress
 	toldAt  time.Time

@@ -22,6 +22,7 @@ type queue struct {
 	next      int64 // everything below was read
 	end       int64 // the log's end, as far as known
 	got       int   // records of the last read
+	empty     int   // reads in a row that waited and found nothing, though the log goes on
 }
 
 // roundBuilder puts a round together.

@@ -142,37 +142,50 @@ func TestHandTrimmedStreamsAreNoTrouble(t *testing.T) {
 	p.expect(0, -1)
 }
 
+// A busy machine stops Redis for longer than any command takes: only what is slow each time is slow.
 func TestNoScriptHoldsRedisUp(t *testing.T) {
 	for _, bytes := range []int{10, 1000, 100_000} {
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) {
-			r := newRig(t)
-			p := r.create("t", map[string]string{"retention.ms": hours(5), "segment.bytes": "-1"})
-			p.add(min(400_000, 100<<20/bytes), 6*hour, bytes)
-			p.add(10, 0, bytes)
-			start := p.next - 10
-			r.do("CONFIG", "SET", "slowlog-log-slower-than", "5000")
-			r.do("SLOWLOG", "RESET")
-			for p.view().LogStart < start || p.view().First.Seq < uint64(start) {
-				r.tick()
-			}
-			p.expect(start, start)
 			var slow []string
-			m := r.do("SLOWLOG", "GET", "10")
-			entries, err := m.ToArray()
-			if err != nil {
-				t.Fatal(err)
+			for range 3 {
+				if slow = slowWhenTrimming(t, bytes); len(slow) == 0 {
+					return
+				}
 			}
-			for _, e := range entries {
-				fields, _ := e.ToArray()
-				us, _ := fields[2].AsInt64()
-				args, _ := fields[3].AsStrSlice()
-				slow = append(slow, fmt.Sprintf("%d us: %.200s", us, strings.Join(args, " ")))
-			}
-			if len(slow) > 0 {
-				t.Errorf("commands above 5 ms:\n%s", strings.Join(slow, "\n"))
-			}
+			t.Errorf("commands above 5 ms, three times:\n%s", strings.Join(slow, "\n"))
 		})
 	}
+}
+
+// slowWhenTrimming trims a large stream of records of a size and lists the commands above 5 ms.
+func slowWhenTrimming(t *testing.T, bytes int) (slow []string) {
+	r := newRig(t)
+	defer r.redis.Kill()
+	p := r.create("t", map[string]string{"retention.ms": hours(5), "segment.bytes": "-1"})
+	p.add(min(400_000, 100<<20/bytes), 6*hour, bytes)
+	p.add(10, 0, bytes)
+	start := p.next - 10
+	r.do("CONFIG", "SET", "slowlog-log-slower-than", "5000")
+	r.do("SLOWLOG", "RESET")
+	for p.view().LogStart < start || p.view().First.Seq < uint64(start) {
+		r.tick()
+	}
+	p.expect(start, start)
+	m := r.do("SLOWLOG", "GET", "10")
+	entries, err := m.ToArray()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		fields, err := e.ToArray()
+		if err != nil {
+			t.Fatal(err)
+		}
+		us, _ := fields[2].AsInt64()
+		args, _ := fields[3].AsStrSlice()
+		slow = append(slow, fmt.Sprintf("%d us: %.200s", us, strings.Join(args, " ")))
+	}
+	return slow
 }
 
 func TestIdleSegmentsAreSealedByAge(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
@@ -19,6 +20,7 @@ type broker struct {
 	shard *redisstream.Shard
 	owner string
 	fresh bool // all it knows is what Redis says
+	end   context.CancelFunc
 }
 
 // silent is an observer that nobody asks.
@@ -43,13 +45,28 @@ func (w *world) startBrokerAt(id int, ms uint64) *broker {
 	b := &broker{shard: w.connectTo(w.uri.Address), owner: fmt.Sprintf("%d/%06d", id, w.lives)}
 	settings := partition.DefaultSettings()
 	settings.Owner, settings.Lease, settings.TailCacheBytes = b.owner, lease, w.cacheBytes
-	d := partition.Dependencies{Shard: b.shard, Observer: silent{}, Log: slog.New(slog.DiscardHandler), Gone: w.isDead}
+	log := slog.New(slog.DiscardHandler)
+	dictionaries := dictionary.New(smallDictionaries(), dictionary.Dependencies{
+		Store: b.shard, Observer: &w.done, Log: log, Now: time.Now, Alive: func(string, string) bool { return true },
+	})
+	var ctx context.Context
+	ctx, b.end = context.WithCancel(w.ctx)
+	go dictionaries.Run(ctx)
+	d := partition.Dependencies{Shard: b.shard, Dictionaries: dictionaries, Observer: silent{}, Log: log, Gone: w.isDead}
 	if ms > 0 {
 		start := time.Now()
 		d.Clock = &partition.Clock{Now: func() time.Duration { return time.Since(start) }, RedisTime: ms, Token: rand.Text}
 	}
 	b.Manager = partition.NewManager(settings, d)
 	return b
+}
+
+// smallDictionaries are trained on what a program produces soon, and often.
+func smallDictionaries() dictionary.Settings {
+	s := dictionary.DefaultSettings()
+	s.SampleRecords, s.SampleBytes, s.MaxBytes = 60, 64<<10, 4<<10
+	s.Retrain, s.Poll = 100*time.Millisecond, 20*time.Millisecond
+	return s
 }
 
 // connectTo opens connections to the Redis at an address.
@@ -64,6 +81,7 @@ func (w *world) connectTo(address string) *redisstream.Shard {
 func (b *broker) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	defer b.end()
 	err := b.Close(ctx)
 	b.shard.Close()
 	return err
@@ -71,6 +89,7 @@ func (b *broker) stop(ctx context.Context) error {
 
 // crash ends a broker as kill -9 does: what it sent may arrive, and nobody hears.
 func (b *broker) crash() {
+	b.end()
 	b.shard.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

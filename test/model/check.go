@@ -47,7 +47,7 @@ func (w *world) readAll(b *broker, from, end int64) ([]Record, error) {
 
 // read is one fetch: the records at and after an offset, as a client sees them.
 func (w *world) read(b *broker, from int64, bytes int) ([]Record, error) {
-	got, err := b.Read(w.ctx, w.ref, partition.ReadRequest{Offset: from, MaxBytes: bytes, AtLeastOne: true, Codec: batch.None}, nil)
+	got, err := b.Read(w.ctx, w.ref, partition.ReadRequest{Offset: from, MaxBytes: bytes, AtLeastOne: true, Codec: batch.None, Values: w.values()}, nil)
 	if err != nil {
 		return nil, err
 	}

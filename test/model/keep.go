@@ -22,8 +22,8 @@ type keeper struct {
 	log   strings.Builder // warnings: what failed at a partition is told here only
 }
 
-// done counts what storage workers did. It is their observer.
-type done struct{ sealed, dropped, trimmed, compacted, rewritten atomic.Int64 }
+// done counts what happened in the background. It is the observer of storage workers and dictionaries.
+type done struct{ sealed, dropped, trimmed, compacted, rewritten, trained atomic.Int64 }
 
 func (d *done) WorkerLeads(bool)            {}
 func (d *done) WorkerTicked(time.Duration)  {}
@@ -43,9 +43,15 @@ func (d *done) StreamRewritten(_ int64, err error) {
 	}
 }
 
+func (d *done) DictionaryTrained(result string) {
+	if result == "published" {
+		d.trained.Add(1)
+	}
+}
+
 func (d *done) String() string {
-	return fmt.Sprintf("%d segments sealed, %d dropped, %d records trimmed, %d compacted, %d streams rewritten",
-		d.sealed.Load(), d.dropped.Load(), d.trimmed.Load(), d.compacted.Load(), d.rewritten.Load())
+	return fmt.Sprintf("%d segments sealed, %d dropped, %d records trimmed, %d compacted, %d streams rewritten, %d dictionaries trained",
+		d.sealed.Load(), d.dropped.Load(), d.trimmed.Load(), d.compacted.Load(), d.rewritten.Load(), d.trained.Load())
 }
 
 // startKeeper starts a life of the storage worker, whose Redis is at an address.
@@ -85,15 +91,7 @@ func (w *world) tick() (Latitude, error) {
 	if err := w.checkKept(); err != nil {
 		return Latitude{}, err
 	}
-	return w.afterTick(open)
-}
-
-// afterTick compares what a tick left through a new broker, and restarts the active one.
-func (w *world) afterTick(open Latitude) (Latitude, error) {
-	if err := w.checkAnew(open); err != nil {
-		return Latitude{}, err
-	}
-	return w.restart()
+	return Latitude{}, w.checkAnew(open)
 }
 
 // cutTick has a storage worker die somewhere in its tick.
@@ -110,7 +108,7 @@ func (w *world) cutTick() (Latitude, error) {
 	if err != nil {
 		return Latitude{}, err
 	}
-	return w.afterTick(open)
+	return Latitude{}, w.checkAnew(open)
 }
 
 // tickUntil runs a tick of a worker that dies after so many commands, unless it is done before, and tells how many it sent.

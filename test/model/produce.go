@@ -12,7 +12,9 @@ import (
 // options are what the broker's API passes on of the topic's settings.
 func (w *world) options() partition.AppendOptions {
 	c := &w.topic.Config
-	return partition.AppendOptions{AllReplicas: w.rnd.IntN(2) == 0, MinReplicas: c.MinInsyncReplicas, LogAppendTime: c.LogAppendTime}
+	return partition.AppendOptions{
+		AllReplicas: w.rnd.IntN(2) == 0, MinReplicas: c.MinInsyncReplicas, LogAppendTime: c.LogAppendTime, Values: w.values(), Segment: w.segment(),
+	}
 }
 
 // produce has up to three producers send a batch each, at once.

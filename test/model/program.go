@@ -83,9 +83,13 @@ func (w *world) readElsewhere() (Latitude, error) {
 	return Latitude{}, w.checkAnew(Latitude{})
 }
 
+// checkAnew compares everything with what Redis has, caches apart: what a step left open is taken from there.
 func (w *world) checkAnew(open Latitude) error {
 	b := w.startBroker(3)
 	b.fresh = true
-	defer b.crash()
-	return w.check(b, open)
+	if err := w.check(b, open); err != nil {
+		b.crash()
+		return err
+	}
+	return b.stop(w.ctx)
 }

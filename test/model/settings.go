@@ -3,6 +3,9 @@ package model
 import (
 	"fmt"
 	"maps"
+
+	"github.com/korvet-io/korvet/internal/compress"
+	"github.com/korvet-io/korvet/internal/partition"
 )
 
 // choice is a topic setting and the values that programs give it; "" is its default.
@@ -32,15 +35,39 @@ func (w *world) set(settings map[string]string, c choice) {
 	}
 }
 
+// atCreation are the ways to store values: they stay as they were at the topic's creation.
+var atCreation = []map[string]string{
+	{}, {"storage.compression.type": "gzip"}, {"storage.compression.type": "snappy"}, {"storage.compression.type": "lz4"},
+	{"storage.compression.type": "zstd", "storage.compression.dictionary.enabled": "false"}, {"storage.compression.type": "zstd"},
+}
+
 // anySettings are chance's.
 func (w *world) anySettings() map[string]string {
-	settings := map[string]string{}
+	settings := maps.Clone(atCreation[w.rnd.IntN(len(atCreation))])
 	for _, c := range choices {
 		if w.rnd.IntN(2) == 0 {
 			w.set(settings, c)
 		}
 	}
 	return settings
+}
+
+// values is how the topic's values are stored, as the broker's API passes it on.
+func (w *world) values() partition.Values {
+	codec, err := compress.Parse(w.topic.Config.StorageCompression)
+	if err != nil {
+		panic(err) // the schema accepts no other
+	}
+	return partition.Values{Codec: codec, Dictionary: w.topic.Config.StorageDictionary}
+}
+
+// segment is when the owner seals the open segment, likewise.
+func (w *world) segment() partition.SegmentPolicy {
+	c := &w.topic.Config
+	if !c.Segmented || c.Compact {
+		return partition.SegmentPolicy{}
+	}
+	return partition.SegmentPolicy{Bytes: c.SegmentBytes, Ms: c.SegmentMs}
 }
 
 // alter changes one setting of the topic.

@@ -68,9 +68,14 @@ func train(samples [][]byte, size int, id uint32) (blob []byte, err error) {
 		}
 	}()
 	const tables = 1 << 10 // they take less
+	total := 0
+	for _, s := range samples {
+		total += len(s)
+	}
+	room := min(size-tables, total/2) // values that are in it whole say nothing about the tables
 	var history []byte
 	for _, s := range samples {
-		if len(history)+len(s) <= size-tables {
+		if len(history)+len(s) <= room {
 			history = append(history, s...)
 		}
 	}

@@ -30,6 +30,7 @@ func (silent) AppendDone(int, int, time.Duration, error)  {}
 func (silent) ReadDone(string, int, time.Duration, error) {}
 func (silent) Fenced(string)                              {}
 func (silent) Truncated(partition.Ref, int64)             {}
+func (silent) DictionaryTrained(string)                   {}
 func (silent) ValuesCompressed(partition.Ref, int, int)   {}
 func (silent) ValueCorrupt(partition.Ref)                 {}
 
@@ -46,8 +47,8 @@ func (w *world) startBrokerAt(id int, ms uint64) *broker {
 	settings := partition.DefaultSettings()
 	settings.Owner, settings.Lease, settings.TailCacheBytes = b.owner, lease, w.cacheBytes
 	log := slog.New(slog.DiscardHandler)
-	dictionaries := dictionary.New(smallDictionaries(), dictionary.Dependencies{
-		Store: b.shard, Observer: &w.done, Log: log, Now: time.Now, Alive: func(string, string) bool { return true },
+	dictionaries := dictionary.New(dictionarySettings(), dictionary.Dependencies{
+		Store: b.shard, Observer: silent{}, Log: log, Now: time.Now, Alive: func(string, string) bool { return true },
 	})
 	var ctx context.Context
 	ctx, b.end = context.WithCancel(w.ctx)
@@ -61,11 +62,10 @@ func (w *world) startBrokerAt(id int, ms uint64) *broker {
 	return b
 }
 
-// smallDictionaries are trained on what a program produces soon, and often.
-func smallDictionaries() dictionary.Settings {
+// dictionarySettings let brokers soon find what the program publishes. A program is too short for their own training.
+func dictionarySettings() dictionary.Settings {
 	s := dictionary.DefaultSettings()
-	s.SampleRecords, s.SampleBytes, s.MaxBytes = 60, 64<<10, 4<<10
-	s.Retrain, s.Poll = 100*time.Millisecond, 20*time.Millisecond
+	s.Poll = 20 * time.Millisecond
 	return s
 }
 

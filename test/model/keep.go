@@ -22,8 +22,8 @@ type keeper struct {
 	log   strings.Builder // warnings: what failed at a partition is told here only
 }
 
-// done counts what happened in the background. It is the observer of storage workers and dictionaries.
-type done struct{ sealed, dropped, trimmed, compacted, rewritten, trained atomic.Int64 }
+// done counts what happened in the background. It is the observer of storage workers.
+type done struct{ sealed, dropped, trimmed, compacted, rewritten, dictionaries atomic.Int64 }
 
 func (d *done) WorkerLeads(bool)            {}
 func (d *done) WorkerTicked(time.Duration)  {}
@@ -43,15 +43,9 @@ func (d *done) StreamRewritten(_ int64, err error) {
 	}
 }
 
-func (d *done) DictionaryTrained(result string) {
-	if result == "published" {
-		d.trained.Add(1)
-	}
-}
-
 func (d *done) String() string {
-	return fmt.Sprintf("%d segments sealed, %d dropped, %d records trimmed, %d compacted, %d streams rewritten, %d dictionaries trained",
-		d.sealed.Load(), d.dropped.Load(), d.trimmed.Load(), d.compacted.Load(), d.rewritten.Load(), d.trained.Load())
+	return fmt.Sprintf("%d segments sealed, %d dropped, %d records trimmed, %d compacted, %d streams rewritten, %d dictionaries",
+		d.sealed.Load(), d.dropped.Load(), d.trimmed.Load(), d.compacted.Load(), d.rewritten.Load(), d.dictionaries.Load())
 }
 
 // startKeeper starts a life of the storage worker, whose Redis is at an address.

@@ -26,6 +26,7 @@ var steps = []step{
 	{6, (*world).tick},
 	{4, (*world).cutTick},
 	{3, (*world).alter},
+	{3, (*world).publishDictionary},
 }
 
 // Failure is a program that showed a difference.

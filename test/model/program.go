@@ -25,6 +25,7 @@ var steps = []step{
 	{3, (*world).readElsewhere},
 	{6, (*world).tick},
 	{4, (*world).cutTick},
+	{2, (*world).wokenTick},
 	{3, (*world).alter},
 	{3, (*world).publishDictionary},
 }

@@ -34,8 +34,8 @@ func (s *Shard) script(ctx context.Context, sc script, keys, args []string) (res
 
 // Trim raises the log start of one life of a partition and trims the open segment below it.
 func (s *Shard) Trim(ctx context.Context, keys Keys, topicID string, logStart int64) (start int64, err error) {
-	const step = 512
-	args := []string{topicID, strconv.FormatInt(logStart, 10), strconv.Itoa(step)}
+	const entries, size = 512, 128 << 10 // of one step: a millisecond of Redis's time
+	args := []string{topicID, strconv.FormatInt(logStart, 10), strconv.Itoa(entries), strconv.Itoa(size)}
 	for {
 		v, err := s.script(ctx, trimScript, []string{keys.Stream, keys.Leader, keys.Segments, keys.Times(-1)}, args)
 		if err != nil {

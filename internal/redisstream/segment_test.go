@@ -1,6 +1,7 @@
 package redisstream
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -64,6 +65,27 @@ func TestTrimOfMoreThanOneStepIsAsExact(t *testing.T) {
 	b.trim(lifeOne, 2000)
 	if n := b.text("XLEN", b.keys.Stream); n != "0" {
 		t.Errorf("%s entries are left", n)
+	}
+}
+
+// Each step reads its entries into Lua: large ones must make many short steps.
+func TestTrimOfLargeEntriesTakesSmallSteps(t *testing.T) {
+	b := newBench(t)
+	f, token := b.mustFence(nil)
+	const records = 20
+	list := values(records)
+	for i := range list {
+		list[i].Value = bytes.Repeat([]byte{'x'}, 300<<10)
+	}
+	b.mustSend(appendAt(token, f.Floor+1, 0, list))
+	before := b.calls("evalsha")
+	b.trim(lifeOne, records-3)
+	if got := b.entries(b.keys.Stream); len(got) != 3 || got[0].Record.Offset != records-3 {
+		t.Fatalf("after trimming: %s", ids(got))
+	}
+	steps, err := strconv.Atoi(b.calls("evalsha"))
+	if first, _ := strconv.Atoi(before); err != nil || steps-first < records/2 {
+		t.Errorf("%d steps for %d records of 300 KiB: %v", steps-first, records, err)
 	}
 }
 

@@ -70,7 +70,11 @@ func TestArmedProxyCutsAtManyPlacesInBothDirections(t *testing.T) {
 	p.Arm(1000)
 	places := map[int]bool{}
 	for range 200 {
-		c := dial(t, p)
+		c, err := net.Dial("tcp", p.Addr())
+		if err != nil { // the first byte to the client was cut, by a reset that came before Dial was done
+			places[0] = true
+			continue
+		}
 		go func() { _, _ = c.Write(make([]byte, 4000)) }()
 		got, _ := io.ReadAll(c) // a reset is as good as an end
 		if len(got) == 4001 {

@@ -66,18 +66,23 @@ func (s *Shard) Delete(ctx context.Context, keys Keys, topicID string) error {
 		if err != nil {
 			return err
 		}
-		k := []string{keys.Stream, keys.Leader, keys.State(token), keys.Epochs, keys.Segments, keys.Copy, keys.Dictionaries}
-		for _, seg := range view.Segments {
-			k = append(k, keys.Segment(seg.Number), keys.Times(seg.Number))
-		}
-		if v, err = s.script(ctx, deleteScript, k, []string{token, topicID}); err != nil {
+		if v, err = s.deleteSeen(ctx, keys, topicID, token, &view); err != nil {
 			return scriptError("delete partition", err)
 		}
 		if len(v.Elems) > 0 && v.Elems[0].Str != "STALE" {
 			return nil
 		}
 	}
-	return errors.New("delete partition: its owner changed ten times meanwhile")
+	return errors.New("delete partition: its owner or its open segment changed ten times meanwhile")
+}
+
+// deleteSeen runs the deletion of what was seen of a partition.
+func (s *Shard) deleteSeen(ctx context.Context, keys Keys, topicID, token string, view *View) (resp.Value, error) {
+	k := []string{keys.Stream, keys.Leader, keys.State(token), keys.Epochs, keys.Segments, keys.Copy, keys.Dictionaries}
+	for _, seg := range view.Segments {
+		k = append(k, keys.Segment(seg.Number), keys.Times(seg.Number))
+	}
+	return s.script(ctx, deleteScript, k, []string{token, topicID, decimal(view.Open)})
 }
 
 // Size tells the bytes that streams use in Redis. Streams that are not there count nothing.

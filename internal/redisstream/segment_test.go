@@ -299,6 +299,23 @@ func TestDeleteLeavesATombstoneAloneAndItsFloorHoldsTheNextLife(t *testing.T) {
 	}
 }
 
+// The worker's roll keeps the token. Its segment would be left for ever: nothing names it any more.
+func TestDeletionSeesASegmentSealedMeanwhile(t *testing.T) {
+	b, token, _ := filled(t, 5)
+	view := b.look()
+	b.roll(lifeOne, 0)
+	v, err := b.shard.deleteSeen(t.Context(), b.keys, lifeOne, token, &view)
+	if err != nil || len(v.Elems) == 0 || v.Elems[0].Str != "STALE" {
+		t.Errorf("deletion of what was there before the roll: %v, %v", v.Elems, err)
+	}
+	if err := b.shard.Delete(t.Context(), b.keys, lifeOne); err != nil {
+		t.Fatal(err)
+	}
+	if left := b.text("EXISTS", b.keys.Segment(0), b.keys.Stream, b.keys.Segments); left != "0" {
+		t.Errorf("%s keys are left", left)
+	}
+}
+
 func TestLateDeletionOfAnEarlierLifeDoesNothing(t *testing.T) {
 	b, _, _ := filled(t, 5)
 	if err := b.shard.Delete(t.Context(), b.keys, lifeOne); err != nil {

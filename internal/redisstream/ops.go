@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
@@ -12,15 +13,34 @@ import (
 
 // Seek finds the first entry of a stream with an offset at or above the one asked for.
 func (s *Shard) Seek(ctx context.Context, stream string, offset int64) (id ID, found bool, err error) {
-	v, err := s.script(ctx, seekScript, []string{stream}, []string{strconv.FormatInt(offset, 10)})
-	if err != nil {
-		return ID{}, false, fmt.Errorf("seek offset %d: %w", offset, err)
+	id, found, _, err = s.seek(ctx, stream, offset, seekBytes)
+	return id, found, err
+}
+
+// seekBytes bounds a step of a search: about a millisecond of Redis's time, or a few entries.
+const seekBytes = 128 << 10
+
+// seek is Seek in steps of so many bytes, and tells how often it looked.
+func (s *Shard) seek(ctx context.Context, stream string, offset int64, bytes int) (id ID, found bool, probes int64, err error) {
+	begin := []string{strconv.FormatInt(offset, 10), strconv.Itoa(bytes)}
+	for args := begin; ; {
+		v, err := s.script(ctx, seekScript, []string{stream}, args)
+		if err != nil {
+			return ID{}, false, probes, fmt.Errorf("seek offset %d: %w", offset, err)
+		}
+		if len(v.Elems) < 2 {
+			return ID{}, false, probes, nil
+		}
+		probes += v.Elems[1].Int
+		if v.Elems[0].Str != "" {
+			id, err = ParseID(v.Elems[0].Str)
+			return id, err == nil, probes, err
+		}
+		args = slices.Clip(begin)
+		for _, e := range v.Elems[2:] {
+			args = append(args, e.Str)
+		}
 	}
-	if len(v.Elems) == 0 {
-		return ID{}, false, nil
-	}
-	id, err = ParseID(v.Elems[0].Str)
-	return id, err == nil, err
 }
 
 // script runs a script on a read connection.

@@ -1,65 +1,88 @@
--- Finds the first entry with an offset at or above a target in one round trip: probes <ms>-<target>, so that each answer
--- snaps to data; interpolates, and bisects when interpolation gained less than half.
+-- Finds the first entry with an offset at or above a target: probes <ms>-<target>, so that each answer snaps to data;
+-- interpolates, and bisects when interpolation gained less than half. One round trip does, unless entries are large: there
+-- is no asking for ids without values.
 -- KEYS: 1 a stream
--- ARGV: 1 target offset
--- Answers {id, probes}, or {} when there is none.
+-- ARGV: 1 target offset  2 bytes of entries after which the step ends  3... where the step before ended, as it told
+-- Answers {id, probes}, {} when there is none, or {'', probes, id below the target, id at or above it, ms of the stream's
+-- first entry, '1' = strict, '1' = interpolate} when the caller has to go on.
 -- Offsets are compared as strings (doubles end at 2^53); doubles only choose a probe. Strangers' entries, whose offsets do
 -- not rise, are stepped over: those of XADD *, which gives sequences from 0 on in a ms of its own, are known by that; where
 -- the offset is not found, a second search also looks at each entry's neighbours.
 local key, target = KEYS[1], ARGV[1]
-local t, probes = tonumber(target), 0
+local t, probes, size, most = tonumber(target), 0, 0, tonumber(ARGV[2])
 
 local function below(a, b)
   if #a ~= #b then return #a < #b end
   return a < b
 end
 
-local function entry(raw)
-  local ms, seq = string.match(raw[1], '(%d+)-(%d+)')
-  return {id = raw[1], ms = tonumber(ms), seq = seq}
+local function read(...) -- XRANGE or XREVRANGE
+  local page = redis.call(...)
+  for _, raw in ipairs(page) do
+    for _, field in ipairs(raw[2]) do size = size + #field end
+  end
+  return page
 end
 
-local begin -- ms of the stream's first entry
+local function split(id)
+  local ms, seq = string.match(id, '(%d+)-(%d+)')
+  return {id = id, ms = tonumber(ms), seq = seq}
+end
+
+local begin = tonumber(ARGV[5] or '') -- ms of the stream's first entry
 
 local function foreign(e) -- only a log's first record has sequence 0
   local zero = string.format('%.0f-0', e.ms)
-  return e.ms ~= begin and #redis.call('XRANGE', key, zero, zero) > 0
+  return e.ms ~= begin and #read('XRANGE', key, zero, zero) > 0
 end
 
 local function rises(e) -- no neighbour of an earlier ms has its offset or a higher one
-  for _, raw in ipairs(redis.call('XREVRANGE', key, string.format('(%.0f-0', e.ms), '-', 'COUNT', 32)) do
-    local before = entry(raw)
-    if not below(before.seq, e.seq) and not foreign(before) then return false end
-  end
+  local from, looked, enough = string.format('(%.0f-0', e.ms), 0, size + most
+  repeat
+    local page = read('XREVRANGE', key, from, '-', 'COUNT', looked == 0 and 1 or 4)
+    for _, raw in ipairs(page) do
+      local before = split(raw[1])
+      if not below(before.seq, e.seq) and not foreign(before) then return false end
+      from = '(' .. raw[1]
+    end
+    looked = looked + #page
+  until #page == 0 or looked > 32 or size > enough -- of large ones, not so many
   return true
 end
 
 -- The first entry from one id to another, in the command's direction, that wanted accepts.
 local function walk(command, from, to, wanted)
+  local count = 1
   while true do
-    local page = redis.call(command, key, from, to, 'COUNT', 4)
+    local page = read(command, key, from, to, 'COUNT', count)
     probes = probes + 1
     for _, raw in ipairs(page) do
-      local e = entry(raw)
+      local e = split(raw[1])
       if wanted(e) then return e end
     end
-    if #page < 4 then return nil end
-    from = '(' .. page[#page][1]
+    if #page < count then return nil end
+    from, count = '(' .. page[#page][1], 4
   end
 end
 
-local function search(strict)
-  local lo = walk('XRANGE', '-', '+', function() return true end)
-  if not lo then return nil end
-  begin = lo.ms
-  if not below(lo.seq, target) then return lo end
-  local function real(e) return below(lo.seq, e.seq) and not foreign(e) and (not strict or rises(e)) end
-  local hi = walk('XREVRANGE', '+', lo.id, real)
-  if not hi or below(hi.seq, target) then return nil end
+local function more(lo, hi, strict, interpolate)
+  return {'', probes, lo.id, hi.id, string.format('%.0f', begin), strict and '1' or '', interpolate and '1' or ''}
+end
 
-  local interpolate = true
+local function search(strict, lo, hi, interpolate)
+  local function real(e) return below(lo.seq, e.seq) and not foreign(e) and (not strict or rises(e)) end
+  if not lo then
+    lo = walk('XRANGE', '-', '+', function() return true end)
+    if not lo then return nil end
+    begin = lo.ms
+    if not below(lo.seq, target) then return lo end
+    hi, interpolate = walk('XREVRANGE', '+', lo.id, real), true
+    if not hi or below(hi.seq, target) then return nil end
+  end
+
   while true do -- lo is below the target, hi at or above it
     if hi.seq == target then return hi end
+    if size >= most then return nil, more(lo, hi, strict, interpolate) end
     local span, m = hi.ms - lo.ms, nil
     local a, b = tonumber(lo.seq), tonumber(hi.seq)
     if interpolate and b > a then m = lo.ms + math.floor(span * (t - a) / (b - a)) end
@@ -78,7 +101,16 @@ local function search(strict)
   end
 end
 
-local found = search(false)
-if not found or found.seq ~= target then found = search(true) end
+local found, rest
+if not ARGV[3] then
+  found, rest = search(false)
+else
+  found, rest = search(ARGV[6] == '1', split(ARGV[3]), split(ARGV[4]), ARGV[7] == '1')
+end
+if rest then return rest end
+if ARGV[6] ~= '1' and (not found or found.seq ~= target) then
+  found, rest = search(true)
+  if rest then return rest end
+end
 if not found then return {} end
 return {found.id, probes}

@@ -1,6 +1,7 @@
 package redisstream
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math/rand/v2"
@@ -29,18 +30,15 @@ func (b *bench) add(stream string, ids []ID) {
 
 func (b *bench) seek(stream string, offset int64) (id ID, found bool, probes int64) {
 	b.Helper()
-	v, err := b.shard.script(b.Context(), seekScript, []string{stream}, []string{strconv.FormatInt(offset, 10)})
+	id, found, probes, err := b.shard.seek(b.Context(), stream, offset, seekBytes)
 	if err != nil {
 		b.Fatalf("seek %d: %v", offset, err)
 	}
-	if len(v.Elems) == 0 {
-		return ID{}, false, 0
+	const small = 400 // many steps come to the same end
+	if again, ok, _, err := b.shard.seek(b.Context(), stream, offset, small); err != nil || ok != found || again != id {
+		b.Errorf("seek %d in small steps gave %v (%v), %v, want %v (%v)", offset, again, ok, err, id, found)
 	}
-	id, err = ParseID(v.Elems[0].Str)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return id, true, v.Elems[1].Int
+	return id, found, probes
 }
 
 // first is the model: the first entry at or above offset, in a log without strangers' entries.
@@ -191,4 +189,28 @@ func TestSeekFindsTheLogAroundAThousandStrangersEntries(t *testing.T) {
 	}
 	b.add("s", inOrder(all))
 	b.checkSeek("s", ids, []int64{0, 1, 2, 250, int64(ids[half].Seq), int64(ids[half-1].Seq), 498, 499, 600, 1e9}, 10_000)
+}
+
+// A search reads whole entries inside Redis: large ones must make many short steps.
+func TestSeekAmongLargeEntriesTakesSmallSteps(t *testing.T) {
+	b := newBench(t)
+	f, token := b.mustFence(nil)
+	const records = 40
+	var ids []ID
+	for i := range uint64(records) {
+		list := values(1)
+		list[0].Value = bytes.Repeat([]byte{'x'}, 200<<10)
+		ids = append(ids, ID{f.Floor + 1 + i*i, i})
+		b.mustSend(appendAt(token, ids[i].Ms, int64(i), list))
+	}
+	before, _ := strconv.Atoi(b.calls("evalsha"))
+	for offset := range int64(records) {
+		id, found, err := b.shard.Seek(t.Context(), b.keys.Stream, offset)
+		if err != nil || !found || id != ids[offset] {
+			t.Errorf("seek %d gave %v (%v), %v", offset, id, found, err)
+		}
+	}
+	if steps, _ := strconv.Atoi(b.calls("evalsha")); steps-before < 2*records {
+		t.Errorf("%d steps for %d searches among records of 200 KiB", steps-before, records)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -356,4 +357,37 @@ func TestReadEndsWithItsContextWhenRedisIsFrozen(t *testing.T) {
 	if got := f.readAll(ref, 0, 1000); !same(got, dense(0, "a")) {
 		t.Errorf("afterwards it reads %v", got)
 	}
+}
+
+// Nobody knows how large the entries are when a partition is read first: an answer must not be of hundreds of large ones.
+func TestFirstReadOfLargeRecordsAsksForAFew(t *testing.T) {
+	s := redistest.Start(t)
+	f := newFixture(t, s, "1/a", nil)
+	ref := newRef("t")
+	for range 100 {
+		f.mustAppend(ref, strings.Repeat("x", 200<<10))
+	}
+	cold := newFixture(t, s, "2/b", nil)
+	before := sentBy(t, s)
+	cold.read(ref, partition.ReadRequest{MaxBytes: 1 << 20, AtLeastOne: true})
+	if sent := sentBy(t, s) - before; sent > 4<<20 {
+		t.Errorf("Redis sent %d KiB for a read of at most 1 MiB", sent>>10)
+	}
+}
+
+// sentBy tells how many bytes Redis has sent to anybody.
+func sentBy(t *testing.T, s *redistest.Server) int64 {
+	t.Helper()
+	m := s.Do("INFO", "stats")
+	text, err := m.ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(text, "total_net_output_bytes:")
+	number, _, _ := strings.Cut(rest, "\r\n")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -209,15 +209,17 @@ func (p *positions) forget() {
 	p.known = [16]position{}
 }
 
+// fewEntries is how many are asked for while nobody knows how large they are.
+const fewEntries = 8
+
 // count is how many entries fit into so many bytes.
 func (p *positions) count(bytes int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	size := p.size
-	if size == 0 {
-		size = 512
+	if p.size == 0 {
+		return fewEntries
 	}
-	return max(1, int(float64(bytes)/size))
+	return max(1, int(float64(bytes)/p.size))
 }
 
 // measure learns from an answer.

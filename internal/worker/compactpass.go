@@ -65,7 +65,7 @@ func (p *pass) firstSince(ctx context.Context, ms uint64) (offset int64, at uint
 			offset, at = e.Record.Offset, e.ID.Ms
 			return false
 		}}
-		if err := p.scan(ctx, part.number, redisstream.ID{Ms: ms}, 16, &w); err != nil || w.stopped {
+		if err := p.scan(ctx, part.number, redisstream.ID{Ms: ms}, fewEntries, &w); err != nil || w.stopped {
 			return offset, at, err
 		}
 	}

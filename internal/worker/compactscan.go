@@ -54,9 +54,12 @@ func (w *walk) PutEntry(e *redisstream.Entry) bool {
 // pageBytes is how large an answer of Redis is to be: longer ones delay everybody's writes.
 const pageBytes = 256 << 10
 
+// fewEntries is how many are asked for while nobody knows how large they are.
+const fewEntries = 8
+
 // scan walks a stream from an id on. count is how many entries an answer has; 0: as many as fit into pageBytes.
 func (p *pass) scan(ctx context.Context, number int64, from redisstream.ID, count int, w *walk) error {
-	first, size := true, cmp.Or(count, 64)
+	first, size := true, cmp.Or(count, fewEntries)
 	for !w.stopped {
 		page, err := p.shard.Range(ctx, p.redis.Stream(number), from, first, size, w)
 		if err != nil {

@@ -77,6 +77,8 @@ type Storage struct {
 	sizes sizes
 	full  bool // Redis was full and nothing could go when it was looked at last
 	freed int64
+	// compacted is the partition that was looked at for compaction last.
+	compacted partition.Ref
 
 	wake chan struct{}
 	mu   sync.Mutex
@@ -213,17 +215,23 @@ func (s *Storage) settle(t *Target, err error) error {
 }
 
 // compact compacts where that is due, after all retention: a pass may take long. Whoever wakes the worker meanwhile comes
-// first; the next tick goes on.
+// first, once compaction had some time; the next tick goes on behind the partition that was the last.
 func (s *Storage) compact(ctx context.Context, targets []Target) error {
+	if s.Compactor == nil {
+		return nil
+	}
+	began := s.now()
+	first := 1 + slices.IndexFunc(targets, func(t Target) bool { return t.Ref == s.compacted })
 	for i := range targets {
-		t := &targets[i]
-		if s.Compactor == nil || !t.Config.Compact {
+		t := &targets[(first+i)%len(targets)]
+		if !t.Config.Compact {
 			continue
 		}
-		if len(s.wake) > 0 {
+		if len(s.wake) > 0 && s.now().Sub(began) >= pauseAfter {
 			s.Wake()
 			return nil
 		}
+		s.compacted = t.Ref
 		err := s.again(ctx, t)
 		if err == nil {
 			err = s.holding(ctx, func(ctx context.Context) error { return s.Compactor.Compact(ctx, t) })

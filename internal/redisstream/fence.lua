@@ -88,19 +88,19 @@ end
 local landed = 0
 if ARGV[12] ~= '' then
   local first = after(redis.call('HGET', KEYS[6], 'start') or '0', string.match(ARGV[12], '-(%d+)'))
-  local last, half = claim == ARGV[13] and claim == found, {}
+  local last = claim == ARGV[13] and claim == found
   local streams = {KEYS[1]}
   if r[3] and not after(string.match(ARGV[12], '-(%d+)'), r[3]) then streams[2] = KEYS[7] end -- else a sealed segment is left alone
-  for _, stream in ipairs(streams) do
-    for _, e in ipairs(redis.call('XRANGE', stream, ARGV[12], ARGV[13])) do
-      first, last = first or e[1] == ARGV[12], last or e[1] == ARGV[13]
-      half[#half + 1] = {stream, e[1]}
-    end
+  for _, stream in ipairs(streams) do -- not the entries between them: they may be many, or large
+    first = first or #redis.call('XRANGE', stream, ARGV[12], ARGV[12]) > 0
+    last = last or #redis.call('XRANGE', stream, ARGV[13], ARGV[13]) > 0
   end
   if first and last then
     landed = 1
   elseif mine then
-    for _, h in ipairs(half) do redis.call('XDEL', h[1], h[2]) end
+    for _, stream in ipairs(streams) do
+      for _, e in ipairs(redis.call('XRANGE', stream, ARGV[12], ARGV[13])) do redis.call('XDEL', stream, e[1]) end
+    end
   end
 end
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -503,5 +504,20 @@ func TestSizeGrowsWithTheRecordsAndCountsMissingStreamsNothing(t *testing.T) {
 	b.mustSend(appendAt(token, ms+1, 5, []record.Record{{Value: make([]byte, 110_000)}}))
 	if after := must(b.shard.Size(t.Context(), streams)); after < before+100_000 {
 		t.Errorf("%d bytes, after 110 kB more %d", before, after)
+	}
+}
+
+// A compacted log is one stream, however long.
+func TestSizeOfALongStreamDoesNotLookAtAllOfIt(t *testing.T) {
+	b := newBench(t, "--stream-node-max-entries", "1")
+	b.Do("EVAL", "for i = 1, ARGV[1] do redis.call('XADD', KEYS[1], '1-' .. i, 'value', 'v') end", "1", b.keys.Stream, strconv.Itoa(weighNodes))
+	b.Do("XADD", b.keys.Stream, "2-0", "value", strings.Repeat("x", 1<<20))
+	b.Do("XADD", b.keys.Stream, "3-0", "value", "v") // Redis looks at the last node in any case
+	exact, err := strconv.ParseInt(b.text("MEMORY", "USAGE", b.keys.Stream, "SAMPLES", "0"), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := must(b.shard.Size(t.Context(), []string{b.keys.Stream})); size > exact-1<<20 || size < exact/2 {
+		t.Errorf("%d bytes, exactly they are %d: the entry behind %d others was looked at, or they were not", size, exact, weighNodes)
 	}
 }

@@ -1,7 +1,9 @@
 package redisstream
 
 import (
+	"bytes"
 	"reflect"
+	"strconv"
 	"testing"
 
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
@@ -30,4 +32,26 @@ func FuzzClean(f *testing.F) {
 			t.Errorf("%q %q is read as %+v", name, text, c)
 		}
 	})
+}
+
+// A page that is sized for small entries may be of large ones.
+func TestRewriteOfLargeEntriesBehindSmallOnesTakesSmallSteps(t *testing.T) {
+	b, token, ms := filled(t, 40)
+	const large = 40
+	list := values(large)
+	for i := range list {
+		list[i].Value = bytes.Repeat([]byte{'x'}, 200<<10)
+	}
+	b.mustSend(appendAt(token, ms+1, 40, list))
+	before, _ := strconv.Atoi(b.calls("evalsha"))
+	c := Compaction{Shard: b.shard, Keys: b.keys, Claim: claimOne}
+	if n, err := c.Rewrite(t.Context(), 0); err != nil || n != 40+large {
+		t.Fatalf("%d entries, %v", n, err)
+	}
+	if got := b.entries(b.keys.Stream); len(got) != 40+large || len(got[79].Record.Value) != 200<<10 {
+		t.Errorf("%d entries are left", len(got))
+	}
+	if steps, _ := strconv.Atoi(b.calls("evalsha")); steps-before < large-8 {
+		t.Errorf("%d steps for %d records of 200 KiB", steps-before, large)
+	}
 }

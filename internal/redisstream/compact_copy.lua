@@ -36,7 +36,7 @@ repeat -- small pages, so that entries larger than those before do not make a lo
   end
   copied = copied + #page
   finished = #page < count
-  count = math.min(2 * count, 32, most - copied, math.max(1, math.floor((bytes - size) * copied / (size + 1))))
+  count = math.min(2 * count, 4, most - copied, math.max(1, math.floor((bytes - size) * copied / (size + 1))))
 until finished or copied >= most or size >= bytes
 if not finished then return {'MORE', last} end
 

@@ -20,32 +20,35 @@ if f[1] ~= ARGV[1] or open ~= ARGV[2] or f[2] ~= ARGV[3] then return {'OTHER'} e
 local noted = redis.call('HGET', KEYS[5], 'last')
 if ARGV[8] ~= '' and noted ~= ARGV[8] then return {'OTHER'} end
 if redis.call('EXISTS', KEYS[1]) == 0 then return {'EMPTY'} end
-local last, length, count
+local last, length, count, oldest, newest
 local i = redis.call('XINFO', 'STREAM', KEYS[1])
 for k = 1, #i, 2 do
   if i[k] == 'last-generated-id' then last = i[k + 1]
   elseif i[k] == 'length' then length = i[k + 1]
-  elseif i[k] == 'groups' then count = i[k + 1] end
+  elseif i[k] == 'groups' then count = i[k + 1]
+  elseif i[k] == 'first-entry' then oldest = i[k + 1] and i[k + 1][1]
+  elseif i[k] == 'last-entry' then newest = i[k + 1] and i[k + 1][1] end
 end
 if length == 0 then return {'EMPTY'} end
 
 -- First and last offset: strangers' entries, whose offsets do not rise, are not taken for them.
 local fms, fseq
-local from, pages = '-', 0
-repeat
+local function mine(id)
+  local ms, seq = string.match(id, '(%d+)-(%d+)')
+  if not before or after(seq, before) then fms, fseq = ms, seq end
+  return fseq
+end
+mine(oldest)
+local from, pages, all = '(' .. oldest, 0, false
+while not fseq and not all and pages < 250 do
   local page = redis.call('XRANGE', KEYS[1], from, '+', 'COUNT', 4)
   for _, e in ipairs(page) do
-    local ms, seq = string.match(e[1], '(%d+)-(%d+)')
-    if not before or after(seq, before) then
-      fms, fseq = ms, seq
-      break
-    end
+    if mine(e[1]) then break end
     from = '(' .. e[1]
   end
-  pages = pages + 1
-until fseq or #page < 4 or pages == 250
+  pages, all = pages + 1, #page < 4
+end
 if not fseq then return {'EMPTY'} end -- only strangers' entries
-local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1][1]
 local lms, lseq = string.match(newest, '(%d+)-'), string.match(noted or newest, '-(%d+)')
 if lseq == '18446744073709551615' then return {'EMPTY'} end -- the owner has not written yet
 local groups = count > 0 and redis.call('XINFO', 'GROUPS', KEYS[1]) or {}

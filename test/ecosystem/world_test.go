@@ -103,7 +103,11 @@ func (w *world) read(topic string, n int) []*kgo.Record {
 	if got := extent(starts, ends); got > n {
 		w.t.Fatalf("%s has %d records, want %d", topic, got, n)
 	}
-	return w.readTo(starts, ends)
+	records := w.readTo(starts, ends)
+	if len(records) != n {
+		w.t.Fatalf("read %d records of %s, want %d", len(records), topic, n)
+	}
+	return records
 }
 
 // bounds are the log start offsets and the high watermarks of a topic.
@@ -136,7 +140,7 @@ func extent(starts, ends kadm.ListedOffsets) int {
 	return int(n)
 }
 
-// readTo reads every record between the bounds.
+// readTo reads every record between the bounds. A compacted topic has fewer of them than offsets; the last one stays.
 func (w *world) readTo(starts, ends kadm.ListedOffsets) []*kgo.Record {
 	w.t.Helper()
 	consumer, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Addr), kgo.ConsumePartitions(starts.KOffsets()))
@@ -145,14 +149,30 @@ func (w *world) readTo(starts, ends kadm.ListedOffsets) []*kgo.Record {
 	}
 	defer consumer.Close()
 	var records []*kgo.Record
-	for n := extent(starts, ends); len(records) < n; {
+	for left := beyond(starts.Offsets(), ends); len(left) > 0; {
 		fetches := consumer.PollFetches(w.context())
 		if err := fetches.Err(); err != nil {
-			w.t.Fatalf("read after %d of %d records: %v", len(records), n, err)
+			w.t.Fatalf("read after %d records, partitions %v are not at their ends: %v", len(records), left, err)
 		}
-		records = append(records, fetches.Records()...)
+		fetches.EachRecord(func(r *kgo.Record) {
+			records = append(records, r)
+			if end, _ := ends.Lookup(r.Topic, r.Partition); r.Offset+1 >= end.Offset {
+				delete(left, r.Partition)
+			}
+		})
 	}
 	return records
+}
+
+// beyond names the partitions that have something to read from the starts on.
+func beyond(starts kadm.Offsets, ends kadm.ListedOffsets) map[int32]bool {
+	left := map[int32]bool{}
+	ends.Each(func(end kadm.ListedOffset) {
+		if start, _ := starts.Lookup(end.Topic, end.Partition); start.At < end.Offset {
+			left[end.Partition] = true
+		}
+	})
+	return left
 }
 
 // policy is a topic's setting cleanup.policy and its number of partitions, for instance "compact 25".

@@ -47,7 +47,11 @@ func (p migratePrinter) plan(plan *migrate.Plan) error {
 	fmt.Fprintf(p.out, "from topic %s, %s\n", plan.Source, count(len(plan.From), "partition"))
 	rows := [][]string{{"partition", "log start", "log end", "records", "bytes"}}
 	for _, s := range plan.From {
-		rows = append(rows, []string{number(&s.Partition), number(&s.Start), number(&s.End), number(&s.Records), number(&s.Bytes)})
+		bytes := &s.Bytes
+		if s.Bytes < 0 { // not every broker tells
+			bytes = nil
+		}
+		rows = append(rows, []string{number(&s.Partition), number(&s.Start), number(&s.End), number(&s.Records), number(bytes)})
 	}
 	if err := p.table(rows); err != nil {
 		return err

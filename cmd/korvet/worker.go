@@ -12,9 +12,9 @@ func newWorker(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run the storage worker without a broker",
-		Long: `Run the storage worker alone: retention and rolling of idle segments of all topics on the Redis that korvet.redis.uri
-names. Brokers run one, too, unless korvet.storage.worker.enabled=false; of all processes one works at a time. It is the
-same as korvet server with korvet.broker.enabled=false.` + settingsHelp,
+		Long: `Run the storage worker alone: retention, compaction and rolling of idle segments of all topics on the Redis that
+korvet.redis.uri names. Brokers run one, too, unless korvet.storage.worker.enabled=false; of all processes one works at a
+time. It is the same as korvet server with korvet.broker.enabled=false.` + settingsHelp,
 		Args:        noArgs,
 		Annotations: settingsAnnotation,
 		RunE: func(cmd *cobra.Command, _ []string) error {

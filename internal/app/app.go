@@ -212,7 +212,11 @@ func (b *Broker) reach(ctx context.Context) (*parts, error) {
 			return nil, err
 		}
 		if b.state.set(reasonRedis, "Redis is away: "+err.Error()) {
-			b.log.Error("Redis does not answer; clients are served as soon as it does", "error", err)
+			what := "Redis does not answer; clients are served as soon as it does"
+			if !b.cfg.Broker.Enabled {
+				what = "Redis does not answer; the storage worker starts as soon as it does"
+			}
+			b.log.Error(what, "error", err)
 		}
 		select {
 		case <-ctx.Done():

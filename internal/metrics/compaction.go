@@ -20,7 +20,7 @@ func newCompaction(m *Metrics) compaction {
 		scanned:  m.counter("korvet_storage_compaction_scanned_records_total", "Records that compaction passes looked at; those of the dirty part twice.").WithLabelValues(),
 		removed:  m.counter("korvet_storage_compaction_removed_records_total", "Records that compaction removed: superseded ones, tombstones whose time is over, and those without a key.").WithLabelValues(),
 		rewrites: m.counter("korvet_storage_compaction_rewrites_total", "Streams written anew to give the memory of removed records back; result error: put off to the next tick.", "result"),
-		freed:    m.counter("korvet_storage_compaction_freed_bytes_total", "Bytes of Redis's memory that this gave back.").WithLabelValues(),
+		freed:    m.counter("korvet_storage_compaction_freed_bytes_total", "Bytes of Redis's memory that writing streams anew gave back.").WithLabelValues(),
 		last:     m.gauge("korvet_storage_compaction_last_pass_seconds", "When this process finished its newest compaction pass, in seconds since 1970; 0: not yet.").WithLabelValues(),
 	}
 }

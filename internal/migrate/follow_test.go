@@ -177,3 +177,32 @@ func TestAHoleAtTheEndKeepsNobodyWaiting(t *testing.T) {
 		t.Errorf("verify: %v, %+v", err, checked)
 	}
 }
+
+func TestSettingsThatTheTargetRefusesAreNamed(t *testing.T) {
+	w := newWorld(t)
+	w.create("orders", 2)
+	o := w.options(w.client, "orders", "copy", 0)
+	wrong := "12"
+	o.Configs = map[string]*string{"segment.bytes": &wrong}
+	plan, err := migrate.MakePlan(t.Context(), o, false)
+	if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0], "must be at least") {
+		t.Errorf("plan: %v, %+v", err, plan)
+	}
+	m, err := migrate.Open(t.Context(), o)
+	if err == nil {
+		err = m.Copy(t.Context(), false)
+	}
+	if err == nil || !strings.Contains(err.Error(), "must be at least") {
+		t.Errorf("copy: %v", err)
+	}
+}
+
+func TestPlanWithoutReadingTellsTheBytes(t *testing.T) {
+	w := newWorld(t)
+	w.create("orders", 1)
+	w.produce("orders", []byte("value"))
+	plan, err := migrate.MakePlan(t.Context(), w.options(w.client, "orders", "copy", 0), false)
+	if err != nil || plan.From[0].Records != 1 || plan.From[0].Bytes <= 0 {
+		t.Errorf("plan: %v, %+v", err, plan)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
@@ -210,6 +211,27 @@ func (m *Migration) openTarget(ctx context.Context) error {
 	return nil
 }
 
+// creator is kadm's CreateTopics or ValidateCreateTopics.
+type creator func(context.Context, int32, int16, map[string]*string, ...string) (kadm.CreateTopicResponses, error)
+
+// create creates the target, or asks whether it could be created. An error says what the broker said.
+func (m *Migration) create(ctx context.Context, by creator, partitions int32, configs map[string]*string) error {
+	created, err := by(ctx, partitions, -1, configs, m.o.Target)
+	if err != nil {
+		return fmt.Errorf("create topic %s: %w", m.o.Target, err)
+	}
+	one, err := created.On(m.o.Target, nil)
+	switch {
+	case err == nil && one.Err == nil:
+		return nil
+	case err == nil && one.ErrMessage != "":
+		return fmt.Errorf("create topic %s: %s: %w", m.o.Target, one.ErrMessage, one.Err)
+	case err == nil:
+		err = one.Err
+	}
+	return fmt.Errorf("create topic %s: %w", m.o.Target, err)
+}
+
 // makeTarget creates the target unless an empty one is there, and notes its id.
 func (m *Migration) makeTarget(ctx context.Context, t *topic) (*topic, error) {
 	if t == nil {
@@ -218,8 +240,8 @@ func (m *Migration) makeTarget(ctx context.Context, t *topic) (*topic, error) {
 			return nil, err
 		}
 		// That it exists by now is the late work of a run that has died.
-		if _, err := m.o.To.Admin.CreateTopic(ctx, m.state.begin.Partitions, -1, configs, m.o.Target); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-			return nil, fmt.Errorf("create topic %s: %w", m.o.Target, err)
+		if err := m.create(ctx, m.o.To.Admin.CreateTopics, m.state.begin.Partitions, configs); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+			return nil, err
 		}
 		if t, err = m.o.To.lookUp(ctx, m.o.Target); err != nil {
 			return nil, err

@@ -111,6 +111,9 @@ func (p *Plan) target(ctx context.Context, m *Migration) (map[string]string, err
 		values[name] = *value
 	}
 	slices.Sort(p.Changed)
+	if err := m.create(ctx, m.o.To.Admin.ValidateCreateTopics, p.Partitions, merged(own, m.o.Configs)); err != nil {
+		p.Problems = append(p.Problems, err.Error())
+	}
 	return values, nil
 }
 
@@ -140,7 +143,11 @@ func (p *Plan) partitions(ctx context.Context, m *Migration, values map[string]s
 // sizes are what brokers say that the partitions take.
 func (m *Migration) sizes(ctx context.Context) []int64 {
 	sizes := make([]int64, len(m.source.leaders))
-	described, err := m.o.From.Admin.DescribeAllLogDirs(ctx, kadm.TopicsSet{m.source.name: nil})
+	asked := kadm.TopicsSet{}
+	for p := range sizes {
+		asked.Add(m.source.name, int32(p))
+	}
+	described, err := m.o.From.Admin.DescribeAllLogDirs(ctx, asked)
 	for p := range sizes {
 		sizes[p] = -1
 		if err != nil {

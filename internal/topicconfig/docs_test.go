@@ -39,9 +39,9 @@ A setting's value is the topic's own, else that of the first matching pattern of
 server's, else the default below. Every setting of Apache Kafka 4.4 is accepted and validated as there. Times are in
 milliseconds, sizes in bytes.
 
-Effect: **now** has the effect described. **later** is validated, stored and shown, and takes effect with the storage
-worker (retention, segments, compaction, compression in Redis, the remote tier, the append timestamp header), which this
-version does not have yet.
+Effect: **now** has the effect described. **later** is validated, stored and shown, and takes effect with what
+this version does not have yet: the remote tier, and the header with the append time. ` + "`remote.storage.enable=true`" + ` is refused
+until then.
 **none** is validated, stored and shown, so that tools which set it work, and has no meaning here.
 
 | setting | type | default | Kafka's default | effect | meaning |

@@ -37,7 +37,7 @@ func startNative(t *testing.T, segmentBytes string) *native {
 	n := &native{Broker: b, t: t, client: client}
 	for line := range strings.Lines(read(t, nativePage)) {
 		if command, ok := strings.CutPrefix(strings.TrimSpace(line), "redis-cli "); ok {
-			n.page = append(n.page, command)
+			n.page = append(n.page, strings.ReplaceAll(command, "'", "")) // which a shell needs around > and (
 		}
 	}
 	configs := map[string]*string{"segment.bytes": kadm.StringPtr(segmentBytes)}

@@ -184,7 +184,10 @@ func TestPatternsGiveTopicSettings(t *testing.T) {
 	if got := c.Topics[0].Configs; !maps.Equal(got, want) {
 		t.Errorf("topic settings %v, want %v", got, want)
 	}
-	if _, _, err := Load(Sources{NoFile: true, Flags: []string{"--korvet.topics[0].name=*", "--korvet.topics[0].retention-time=soon"}}); err == nil {
-		t.Error("retention-time=soon was accepted")
+	for _, wrong := range []string{"retention-time=soon", "retention-time=-2", "retention-bytes=-2", "segment-time=0ms", "segment-bytes=10", "segment-bytes=3GB"} {
+		flag := "korvet.topics[0]." + wrong
+		if _, _, err := Load(Sources{NoFile: true, Flags: []string{"--korvet.topics[0].name=*", "--" + flag}}); err == nil || !strings.Contains(err.Error(), strings.Split(flag, "=")[0]) {
+			t.Errorf("%s: %v", wrong, err)
+		}
 	}
 }

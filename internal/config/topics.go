@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"strconv"
@@ -48,27 +49,34 @@ var topicFields = []topicField{
 		p.put("storage.compression.type", text)
 		return nil
 	}},
-	{name: "retention-time", doc: "The topic's `retention.ms`, as a duration; -1: for ever.", set: patternTime("retention.ms")},
-	{name: "retention-bytes", doc: "Its `retention.bytes`; -1: no limit.", set: patternBytes("retention.bytes")},
+	{name: "retention-time", doc: "The topic's `retention.ms`, as a duration; -1: for ever.", set: patternTime("retention.ms", -1)},
+	{name: "retention-bytes", doc: "Its `retention.bytes`; -1: no limit.", set: patternBytes("retention.bytes", -1, math.MaxInt64)},
 	{name: "local-retention-time", later: true},
 	{name: "local-retention-bytes", later: true},
-	{name: "segment-time", doc: "Its `segment.ms`, as a duration.", set: patternTime("segment.ms")},
-	{name: "segment-bytes", doc: "Its `segment.bytes`; -1: one stream.", set: patternBytes("segment.bytes")},
+	{name: "segment-time", doc: "Its `segment.ms`, as a duration.", set: patternTime("segment.ms", 1)},
+	{name: "segment-bytes", doc: "Its `segment.bytes`; -1: one stream.", set: patternBytes("segment.bytes", 1<<20, math.MaxInt32)},
 	{name: "remote-storage-enabled", later: true},
 }
 
-// patternTime and patternBytes set a topic setting; its own range is checked with all others of topics.
-func patternTime(setting string) func(*TopicPattern, string) error {
+// patternTime sets a topic setting in ms, of at least so many.
+func patternTime(setting string, least int64) func(*TopicPattern, string) error {
 	return func(p *TopicPattern, text string) error {
 		d, err := ParseDuration(text)
+		if err == nil && d.Milliseconds() < least {
+			err = fmt.Errorf("must be at least %d ms", least)
+		}
 		p.put(setting, strconv.FormatInt(d.Milliseconds(), 10))
 		return err
 	}
 }
 
-func patternBytes(setting string) func(*TopicPattern, string) error {
+// patternBytes sets a topic setting in bytes, within bounds; -1 is allowed always.
+func patternBytes(setting string, least, most int64) func(*TopicPattern, string) error {
 	return func(p *TopicPattern, text string) error {
 		n, err := ParseBytes(text)
+		if err == nil && n != -1 && (int64(n) < least || int64(n) > most) {
+			err = fmt.Errorf("must be -1, or %d to %d bytes", max(0, least), most)
+		}
 		p.put(setting, strconv.FormatInt(int64(n), 10))
 		return err
 	}

@@ -181,8 +181,8 @@ func FuzzSegmentText(f *testing.F) {
 			return
 		}
 		again, err := parseSegment(strconv.FormatInt(seg.Number, 10),
-			fmt.Sprint(seg.State, seg.Base, " ", seg.Last, " ", seg.FirstMs, " ", seg.LastMs, " ", seg.MaxTimestamp, " ", seg.Bytes))
-		if err == nil && again.Last != seg.Last {
+			fmt.Sprintf("%s %d %d %d %d %d %d", seg.State, seg.Base, seg.Last, seg.FirstMs, seg.LastMs, seg.MaxTimestamp, seg.Bytes))
+		if err != nil || again != seg {
 			t.Errorf("%q reads as %+v and again as %+v", text, seg, again)
 		}
 	})

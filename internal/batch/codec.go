@@ -3,8 +3,9 @@ package batch
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
+
+	"github.com/korvet-io/korvet/internal/compress"
 )
 
 // Codec is how a batch's records are compressed. The numbers are those of the batch attributes.
@@ -46,9 +47,6 @@ func ParseCodec(name string) (Codec, error) {
 	return None, refuse(ErrUnsupportedCompression, "%q", name)
 }
 
-// errTooLong is what the decoders return when the output would exceed its limit.
-var errTooLong = errors.New("too long when decompressed")
-
 // decompress returns src decompressed, in the memory of scratch where that is enough. It never makes more than limit
 // bytes, nor takes memory beyond a constant for them.
 func (c Codec) decompress(scratch, src []byte, limit int) ([]byte, error) {
@@ -67,7 +65,7 @@ func (c Codec) decompress(scratch, src []byte, limit int) ([]byte, error) {
 		return nil, refuse(ErrUnsupportedCompression, "%v", c)
 	}
 	switch {
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, compress.ErrTooLong):
 		return nil, refuse(ErrTooLarge, "%v records are more than %d bytes when decompressed", c, limit)
 	case err != nil:
 		return nil, fmt.Errorf("%w: decompress %v: %w", ErrInvalidRecord, c, err)
@@ -89,28 +87,6 @@ func (c Codec) compress(dst, src []byte, level int) []byte {
 		return appendZstd(dst, src, level)
 	}
 	return append(dst, src...)
-}
-
-// minRead is the least room, in bytes, that readAll offers a reader.
-const minRead = 512
-
-// readAll appends what r has to dst, and fails with errTooLong beyond limit bytes.
-func readAll(dst []byte, r io.Reader, limit int) ([]byte, error) {
-	for {
-		if cap(dst)-len(dst) < minRead {
-			dst = slices.Grow(dst, min(max(len(dst), minRead), limit+minRead-len(dst)))
-		}
-		n, err := r.Read(dst[len(dst):cap(dst)])
-		dst = dst[:len(dst)+n]
-		switch {
-		case len(dst) > limit:
-			return nil, errTooLong
-		case err == io.EOF:
-			return dst, nil
-		case err != nil:
-			return nil, err
-		}
-	}
 }
 
 // sizeHint guesses how much src will be when decompressed, in bytes.

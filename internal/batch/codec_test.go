@@ -13,6 +13,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
+// lz4BlockSize is what a block of the LZ4 frames made here holds, in bytes.
+const lz4BlockSize = 64 << 10
+
 // bodies are texts of the sizes around the codecs' blocks, and one that does not compress.
 func bodies() [][]byte {
 	text := bytes.Repeat([]byte("a log of records, "), 20_000)

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/korvet-io/korvet/internal/compress"
 )
 
 // Java's clients read one LZ4 frame of independent blocks, so nothing else may reach a consumer.
@@ -20,33 +22,16 @@ const (
 	lz4BlockSumBit    = 0x10
 	lz4IndependentBit = 0x20
 	lz4StoredBit      = 1 << 31 // in a block's length: it is not compressed
-
-	// lz4Header begins a frame of independent blocks of at most 64 KiB without checksums.
-	lz4Header    = "\x04\x22\x4d\x18\x60\x40\x82"
-	lz4BlockSize = 64 << 10
+	lz4SmallestHeader = 7
 )
 
 var errLZ4 = errors.New("not one LZ4 frame of independent blocks")
-
-type lz4Reader struct {
-	src bytes.Reader
-	zr  *lz4.Reader
-}
-
-var lz4Readers = sync.Pool{New: func() any { return &lz4Reader{zr: lz4.NewReader(nil)} }}
 
 func unlz4(dst, src []byte, limit int) ([]byte, error) {
 	if !isKafkaFrame(src) {
 		return nil, errLZ4
 	}
-	r := lz4Readers.Get().(*lz4Reader)
-	defer lz4Readers.Put(r)
-	r.src.Reset(src)
-	r.zr.Reset(&r.src)
-	out, err := readAll(slices.Grow(dst, sizeHint(src, limit)), r.zr, limit)
-	r.src.Reset(nil)
-	r.zr.Reset(nil)
-	return out, err
+	return compress.DecodeLZ4(slices.Grow(dst, sizeHint(src, limit)), src, limit)
 }
 
 // isKafkaFrame walks the frame's blocks by their lengths: it must be of the kind consumers read, and end with src.
@@ -75,16 +60,16 @@ func isKafkaFrame(src []byte) bool {
 
 // lz4HeaderSize is the size of the frame's header with its checksum byte; 0 when src does not begin with one.
 func lz4HeaderSize(src []byte) int {
-	if len(src) < len(lz4Header) || binary.LittleEndian.Uint32(src) != lz4Magic {
+	if len(src) < lz4SmallestHeader || binary.LittleEndian.Uint32(src) != lz4Magic {
 		return 0
 	}
 	if src[lz4DescriptorAt]&lz4ContentSizeBit == 0 {
-		return len(lz4Header)
+		return lz4SmallestHeader
 	}
-	if len(src) < len(lz4Header)+8 {
+	if len(src) < lz4SmallestHeader+8 {
 		return 0
 	}
-	return len(lz4Header) + 8
+	return lz4SmallestHeader + 8
 }
 
 // repairLZ4 returns src with the right header checksum. Messages of magic 0 have one that was computed over the wrong
@@ -114,11 +99,6 @@ func shortXXH32(b []byte) uint32 {
 	return h ^ h>>16
 }
 
-// lz4Compressor is what the two of the library have in common.
-type lz4Compressor interface {
-	CompressBlock(src, dst []byte) (int, error)
-}
-
 var (
 	lz4Fast = sync.Pool{New: func() any { return new(lz4.Compressor) }}
 	lz4HC   = sync.Pool{New: func() any { return new(lz4.CompressorHC) }}
@@ -131,29 +111,10 @@ func appendLZ4(dst, src []byte, level int) []byte {
 	if level <= DefaultLevel || level == lz4DefaultLevel {
 		c := lz4Fast.Get().(*lz4.Compressor)
 		defer lz4Fast.Put(c)
-		return appendLZ4Frame(dst, src, c)
+		return compress.AppendLZ4(dst, src, c)
 	}
 	c := lz4HC.Get().(*lz4.CompressorHC)
 	defer lz4HC.Put(c)
 	c.Level = lz4.Level1 << (min(level, 9) - 1)
-	return appendLZ4Frame(dst, src, c)
-}
-
-func appendLZ4Frame(dst, src []byte, c lz4Compressor) []byte {
-	dst = append(dst, lz4Header...)
-	for len(src) > 0 {
-		block := src[:min(len(src), lz4BlockSize)]
-		src = src[len(block):]
-		at := len(dst) + 4
-		dst = slices.Grow(dst, 4+len(block))[:at+len(block)]
-		n, err := c.CompressBlock(block, dst[at:])
-		size := uint32(n)
-		if err != nil || n == 0 || n >= len(block) { // it does not become smaller
-			n = copy(dst[at:], block)
-			size = uint32(n) | lz4StoredBit
-		}
-		binary.LittleEndian.PutUint32(dst[at-4:], size)
-		dst = dst[:at+n]
-	}
-	return append(dst, 0, 0, 0, 0)
+	return compress.AppendLZ4(dst, src, c)
 }

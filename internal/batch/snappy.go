@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/s2"
+
+	"github.com/korvet-io/korvet/internal/compress"
 )
 
 // Java's producers write snappy in the framing of the xerial library: a header, then blocks, each after its length.
@@ -57,7 +59,7 @@ func appendSnappyBlock(dst, block []byte, limit int) ([]byte, error) {
 	case size > snappyMaxRatio*len(block) || usesS2(block):
 		return nil, errSnappy
 	case size > limit-len(dst):
-		return nil, errTooLong
+		return nil, compress.ErrTooLong
 	}
 	at := len(dst)
 	dst = slices.Grow(dst, size)[:at+size]

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/korvet-io/korvet/internal/compress"
 )
 
 const (
@@ -44,7 +46,7 @@ func unzstd(dst, src []byte, limit int) ([]byte, error) {
 	defer zstdDecoders.Put(d)
 	out, err := d.DecodeAll(src, dst[:0:min(cap(dst), limit)])
 	if err != nil && bound > limit {
-		return nil, errTooLong // the decoder has several errors for it
+		return nil, compress.ErrTooLong // the decoder has several errors for it
 	}
 	return out, err
 }

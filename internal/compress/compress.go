@@ -1,6 +1,8 @@
 // Package compress makes and reads the frames that values are stored as: one value is one frame of the codec's standard
 // format, with no marker of ours, so that any stock tool reads it.
 //
+// What its gzip and LZ4 have in common with those of record batches serves both.
+//
 // zstd is libzstd where cgo is on and pure Go otherwise; frames of each decode in the other.
 package compress
 
@@ -57,7 +59,7 @@ func (c Codec) Append(dst, value []byte, d *Dictionary) []byte {
 	}
 	switch c {
 	case Gzip:
-		return appendGzip(dst, value)
+		return AppendGzip(dst, value, gzipDefault)
 	case Snappy:
 		return appendSnappy(dst, value)
 	case LZ4:
@@ -91,11 +93,11 @@ func (c Codec) Decode(dst, frame []byte, limit int, d *Dictionary) ([]byte, erro
 func (c Codec) decode(dst, frame []byte, limit int, d *Dictionary) ([]byte, error) {
 	switch c {
 	case Gzip:
-		return decodeGzip(dst, frame, limit)
+		return DecodeGzip(dst, frame, limit)
 	case Snappy:
 		return decodeSnappy(dst, frame, limit)
 	case LZ4:
-		return decodeLZ4(dst, frame, limit)
+		return DecodeLZ4(dst, frame, limit)
 	case Zstd:
 		return decodeZstd(dst, frame, limit, d)
 	}
@@ -105,12 +107,16 @@ func (c Codec) decode(dst, frame []byte, limit int, d *Dictionary) ([]byte, erro
 	return append(dst, frame...), nil
 }
 
-// readAll appends all that r gives to dst, at most limit bytes.
+// minRead is the least room, in bytes, that readAll offers a reader.
+const minRead = 512
+
+// readAll appends all that r gives to dst, at most limit bytes, and takes memory beyond a constant for no more.
 func readAll(dst []byte, r io.Reader, limit int) ([]byte, error) {
 	start := len(dst)
 	for {
-		if len(dst) == cap(dst) {
-			dst = slices.Grow(dst, 512)
+		if cap(dst)-len(dst) < minRead {
+			read := len(dst) - start
+			dst = slices.Grow(dst, min(max(read, minRead), limit+minRead-read))
 		}
 		n, err := r.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]

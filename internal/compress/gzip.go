@@ -25,24 +25,45 @@ type gzipReader struct {
 	zr  gzip.Reader
 }
 
-// Both are reused: a writer holds about a megabyte.
+// gzipWriters are made when a level is first used: one holds about a megabyte.
 var (
-	gzipWriters = sync.Pool{New: func() any { return &gzipWriter{zw: gzip.NewWriter(nil)} }}
+	gzipWriters [gzip.BestCompression + 1]sync.Pool
 	gzipReaders = sync.Pool{New: func() any { return new(gzipReader) }}
 )
 
-func appendGzip(dst, value []byte) []byte {
-	w := gzipWriters.Get().(*gzipWriter)
-	defer gzipWriters.Put(w)
+// gzipDefault is the library's own choice between speed and size.
+const gzipDefault = 5
+
+// AppendGzip appends src as one gzip member to dst. The level is 1 to 9; a higher one counts as 9.
+func AppendGzip(dst, src []byte, level int) []byte {
+	level = min(level, gzip.BestCompression)
+	pool := &gzipWriters[level]
+	w, ok := pool.Get().(*gzipWriter)
+	if !ok {
+		w = newGzipWriter(level)
+	}
+	defer pool.Put(w)
 	w.dst.b = dst
 	w.zw.Reset(&w.dst)
-	_, _ = w.zw.Write(value) // memory takes all
+	_, _ = w.zw.Write(src) // into memory: neither can fail
 	_ = w.zw.Close()
-	dst, w.dst.b = w.dst.b, nil
-	return dst
+	out := w.dst.b
+	w.dst.b = nil
+	return out
 }
 
-func decodeGzip(dst, frame []byte, limit int) ([]byte, error) {
+func newGzipWriter(level int) *gzipWriter {
+	w := new(gzipWriter)
+	zw, err := gzip.NewWriterLevel(&w.dst, level)
+	if err != nil {
+		panic("compress: gzip level: " + err.Error()) // it is in range
+	}
+	w.zw = zw
+	return w
+}
+
+// DecodeGzip appends what frame, of one or more gzip members, holds to dst. Beyond limit bytes: ErrTooLong.
+func DecodeGzip(dst, frame []byte, limit int) ([]byte, error) {
 	r := gzipReaders.Get().(*gzipReader)
 	defer gzipReaders.Put(r)
 	defer r.src.Reset(nil)

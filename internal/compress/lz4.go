@@ -34,10 +34,20 @@ var (
 func appendLZ4(dst, value []byte) []byte {
 	c := lz4Writers.Get().(*lz4.Compressor)
 	defer lz4Writers.Put(c)
+	return AppendLZ4(dst, value, c)
+}
+
+// LZ4Compressor is what the fast and the high compressor of the library have in common.
+type LZ4Compressor interface {
+	CompressBlock(src, dst []byte) (int, error)
+}
+
+// AppendLZ4 appends src as one LZ4 frame of independent blocks, the kind that Java's clients read, to dst.
+func AppendLZ4(dst, src []byte, c LZ4Compressor) []byte {
 	dst = append(dst, lz4Header...)
-	for len(value) > 0 {
-		block := value[:min(len(value), lz4Block)]
-		value = value[len(block):]
+	for len(src) > 0 {
+		block := src[:min(len(src), lz4Block)]
+		src = src[len(block):]
 		at := len(dst) + lz4Length
 		dst = slices.Grow(dst, lz4Length+len(block))[:at+len(block)]
 		n, err := c.CompressBlock(block, dst[at:])
@@ -52,7 +62,8 @@ func appendLZ4(dst, value []byte) []byte {
 	return append(dst, 0, 0, 0, 0)
 }
 
-func decodeLZ4(dst, frame []byte, limit int) ([]byte, error) {
+// DecodeLZ4 appends what one LZ4 frame holds to dst. Beyond limit bytes: ErrTooLong.
+func DecodeLZ4(dst, frame []byte, limit int) ([]byte, error) {
 	if strings.HasPrefix(string(frame[:min(len(frame), len(lz4Header))]), lz4Header) {
 		return decodeOwnLZ4(dst, frame[len(lz4Header):], limit)
 	}

@@ -85,6 +85,9 @@ func (s *Schema) Effective(topic string, own map[string]string) Effective {
 		RemoteCopyLagMs:             num(remoteCopyLagMs),
 		RemoteCopyLagBytes:          num(remoteCopyLagBytes),
 	}
+	if _, marked := own[storageDictionary]; !marked { // created by a version that stored values as they are, whatever this says
+		e.StorageCompression = "none"
+	}
 	e.resolveRetention(s.isSet(topic, own, segmentMs))
 	return e
 }

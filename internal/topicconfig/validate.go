@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // Create returns what a new topic stores: the canonical values of the settings given, and how its values are stored, so
@@ -16,8 +17,8 @@ func (s *Schema) Create(topic string, given map[string]string) (map[string]strin
 	if _, named := own[storageCompression]; !named {
 		own[storageCompression] = s.inherited(topic, s.byName[storageCompression])[0].Value
 	}
-	if _, named := own[storageDictionary]; !named && own[storageCompression] == "zstd" {
-		own[storageDictionary] = "true"
+	if _, named := own[storageDictionary]; !named && own[storageCompression] != "none" { // that it is there marks frames, see Effective
+		own[storageDictionary] = strconv.FormatBool(own[storageCompression] == "zstd")
 	}
 	return own, s.cross(topic, own, nil)
 }

@@ -136,10 +136,10 @@ func TestHowValuesAreStoredIsSetAtCreationAndKept(t *testing.T) {
 		given map[string]string
 		want  [2]string
 	}{
-		{"t", nil, [2]string{"lz4", ""}},
+		{"t", nil, [2]string{"lz4", "false"}},
 		{"z", nil, [2]string{"zstd", "true"}},
 		{"z", map[string]string{dictionary: "false"}, [2]string{"zstd", "false"}},
-		{"z", map[string]string{codec: "gzip"}, [2]string{"gzip", ""}},
+		{"z", map[string]string{codec: "gzip"}, [2]string{"gzip", "false"}},
 		{"t", map[string]string{codec: "zstd"}, [2]string{"zstd", "true"}},
 		{"t", map[string]string{codec: "none", dictionary: "false"}, [2]string{"none", "false"}},
 	} {
@@ -155,7 +155,7 @@ func TestHowValuesAreStoredIsSetAtCreationAndKept(t *testing.T) {
 		if _, err := s.Alter(c.topic, own, own); err != nil {
 			t.Errorf("naming the same again: %v", err)
 		}
-		for name, other := range map[string]string{codec: "snappy", dictionary: map[bool]string{true: "false", false: "true"}[c.want[1] == "true"]} {
+		for name, other := range map[string]string{codec: "snappy", dictionary: map[string]string{"true": "false", "false": "true"}[c.want[1]]} {
 			if _, err := s.Alter(c.topic, own, map[string]string{name: other}); err == nil || err.Error() != name+" cannot be altered after topic creation" {
 				t.Errorf("%s=%s: %v, want a refusal", name, other, err)
 			}
@@ -168,8 +168,10 @@ func TestHowValuesAreStoredIsSetAtCreationAndKept(t *testing.T) {
 
 func TestATopicOfAnEarlierVersionKeepsItsValuesPlain(t *testing.T) {
 	s := schema(t, Options{Defaults: map[string]string{"storage.compression.type": "zstd"}})
-	if e := s.Effective("t", nil); e.StorageCompression != "none" || e.StorageDictionary {
-		t.Errorf("in force is %s, %v", e.StorageCompression, e.StorageDictionary)
+	for _, own := range []map[string]string{nil, {"storage.compression.type": "zstd"}, {"storage.compression.type": "lz4"}} {
+		if e := s.Effective("t", own); e.StorageCompression != "none" || e.StorageDictionary {
+			t.Errorf("%v: %s, %v", own, e.StorageCompression, e.StorageDictionary)
+		}
 	}
 	setting, _ := s.Setting("storage.compression.type")
 	if got := s.Resolve("t", nil, setting); len(got) != 1 || got[0].Value != "none" {

@@ -100,27 +100,12 @@ func (g groupsAdmin) resetScope(ctx context.Context, group string, committed kad
 	return wanted, partitions, err
 }
 
-// logs are offsets of topics, between which resets can go.
-type logs struct {
-	starts, ends kadm.ListedOffsets
-	at           kadm.ListedOffsets // of the time that was asked for, if one was
-}
-
+// logs lists offsets, between which resets can go.
 func (g groupsAdmin) logs(ctx context.Context, topics []string) (logs, error) {
-	var l logs
-	var err error
-	if l.starts, err = g.client.ListStartOffsets(ctx, topics...); err != nil {
-		return l, fmt.Errorf("list log start offsets: %w", err)
-	}
-	if l.ends, err = g.client.ListEndOffsets(ctx, topics...); err != nil {
-		return l, fmt.Errorf("list log end offsets: %w", err)
-	}
 	if g.job.way == "to-datetime" || g.job.way == "by-duration" {
-		if l.at, err = g.client.ListOffsetsAfterMilli(ctx, g.job.at, topics...); err != nil {
-			return l, fmt.Errorf("list offsets by time: %w", err)
-		}
+		return listLogsAt(ctx, g.client, g.job.at, topics...)
 	}
-	return l, nil
+	return listLogs(ctx, g.client, topics...)
 }
 
 // aim sets the new offset of one partition, which is within its log.

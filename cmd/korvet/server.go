@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -10,16 +11,19 @@ import (
 )
 
 func newServer(e *env) *cobra.Command {
+	return newProcess(e, "server", "Run a broker", `Run a broker on the Redis that korvet.redis.uri names. When none is named it uses the one that answers on
+localhost:6379, else it runs a Redis of its own and says so.`)
+}
+
+// newProcess is a command that runs until it is stopped, with the settings given and those that it fixes.
+func newProcess(e *env, use, short, long string, fixed ...string) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:   "server",
-		Short: "Run a broker",
-		Long: `Run a broker on the Redis that korvet.redis.uri names. When none is named it uses the one that answers on
-localhost:6379, else it runs a Redis of its own and says so.` + settingsHelp,
+		Use: use, Short: short, Long: long + settingsHelp,
 		Args:        noArgs,
 		Annotations: settingsAnnotation,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, values, err := config.Load(config.Sources{File: file, Env: e.vars, Flags: e.settings})
+			c, values, err := config.Load(config.Sources{File: file, Env: e.vars, Flags: slices.Concat(e.settings, fixed)})
 			if err != nil {
 				return err
 			}

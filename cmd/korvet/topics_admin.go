@@ -146,13 +146,9 @@ func (t topicsAdmin) withOffsets(ctx context.Context, details kadm.TopicDetails)
 	if err != nil {
 		return nil, fmt.Errorf("describe settings: %w", err)
 	}
-	starts, err := t.client.ListStartOffsets(ctx, details.Names()...)
+	l, err := listLogs(ctx, t.client, details.Names()...)
 	if err != nil {
-		return nil, fmt.Errorf("list log start offsets: %w", err)
-	}
-	ends, err := t.client.ListEndOffsets(ctx, details.Names()...)
-	if err != nil {
-		return nil, fmt.Errorf("list log end offsets: %w", err)
+		return nil, err
 	}
 	var described []topicDescription
 	for _, d := range details.Sorted() {
@@ -164,8 +160,8 @@ func (t topicsAdmin) withOffsets(ctx context.Context, details kadm.TopicDetails)
 			}
 		}
 		for _, p := range d.Partitions.Sorted() {
-			start, _ := starts.Lookup(d.Topic, p.Partition)
-			end, _ := ends.Lookup(d.Topic, p.Partition)
+			start, _ := l.starts.Lookup(d.Topic, p.Partition)
+			end, _ := l.ends.Lookup(d.Topic, p.Partition)
 			description := partitionDescription{Partition: p.Partition, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, LogStart: start.Offset, LogEnd: end.Offset}
 			if err := firstError(p.Err, start.Err, end.Err); err != nil {
 				description.Error = err.Error()

@@ -30,25 +30,15 @@ func (t trimmer) plan(ctx context.Context) ([]partitionTrim, error) {
 	if err := t.mayTrim(ctx, topic); err != nil {
 		return nil, err
 	}
-	starts, err := t.client.ListStartOffsets(ctx, topic)
+	l, err := t.logs(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list log start offsets: %w", err)
-	}
-	ends, err := t.client.ListEndOffsets(ctx, topic) // before the times: what is appended meanwhile stays
-	if err != nil {
-		return nil, fmt.Errorf("list log end offsets: %w", err)
-	}
-	var at kadm.ListedOffsets
-	if t.job.byTime {
-		if at, err = t.client.ListOffsetsAfterMilli(ctx, t.job.before, topic); err != nil {
-			return nil, fmt.Errorf("list offsets by time: %w", err)
-		}
+		return nil, err
 	}
 	var plan []partitionTrim
 	for _, p := range slices.Sorted(maps.Keys(partitions[topic])) {
-		start, _ := starts.Lookup(topic, p)
-		end, _ := ends.Lookup(topic, p)
-		first, _ := at.Lookup(topic, p)
+		start, _ := l.starts.Lookup(topic, p)
+		end, _ := l.ends.Lookup(topic, p)
+		first, _ := l.at.Lookup(topic, p)
 		if err := firstError(start.Err, end.Err, first.Err); err != nil {
 			return nil, topicError(fmt.Sprintf("list offsets of partition %d of", p), topic, err, "")
 		}
@@ -60,6 +50,13 @@ func (t trimmer) plan(ctx context.Context) ([]partitionTrim, error) {
 		plan = append(plan, partitionTrim{Partition: p, From: start.Offset, To: to, Removed: to - start.Offset, LogEnd: end.Offset})
 	}
 	return plan, nil
+}
+
+func (t trimmer) logs(ctx context.Context) (logs, error) {
+	if t.job.byTime {
+		return listLogsAt(ctx, t.client, t.job.before, t.job.scope.topic)
+	}
+	return listLogs(ctx, t.client, t.job.scope.topic)
 }
 
 // mayTrim refuses what DeleteRecords refuses, so that a dry run says so, too.

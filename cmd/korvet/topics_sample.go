@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/korvet-io/korvet/internal/record"
 	"github.com/korvet-io/korvet/internal/topicstats"
 )
 
@@ -142,14 +143,7 @@ func headerSection(headers []kgo.RecordHeader) []byte {
 	}
 	b := binary.AppendVarint(nil, int64(len(headers)))
 	for _, h := range headers {
-		b = binary.AppendVarint(b, int64(len(h.Key)))
-		b = append(b, h.Key...)
-		if h.Value == nil {
-			b = binary.AppendVarint(b, -1)
-			continue
-		}
-		b = binary.AppendVarint(b, int64(len(h.Value)))
-		b = append(b, h.Value...)
+		b = record.AppendHeader(b, h.Key, h.Value)
 	}
 	return b
 }
@@ -160,18 +154,14 @@ func sampledPartitions(ctx context.Context, client *kadm.Client, s scope) ([]sam
 	if err != nil {
 		return nil, err
 	}
-	starts, err := client.ListStartOffsets(ctx, s.topic)
+	l, err := listLogs(ctx, client, s.topic)
 	if err != nil {
-		return nil, fmt.Errorf("list log start offsets: %w", err)
-	}
-	ends, err := client.ListEndOffsets(ctx, s.topic)
-	if err != nil {
-		return nil, fmt.Errorf("list log end offsets: %w", err)
+		return nil, err
 	}
 	var all []sampledPartition
 	for _, p := range slices.Sorted(maps.Keys(set[s.topic])) {
-		start, _ := starts.Lookup(s.topic, p)
-		end, _ := ends.Lookup(s.topic, p)
+		start, _ := l.starts.Lookup(s.topic, p)
+		end, _ := l.ends.Lookup(s.topic, p)
 		if err := firstError(start.Err, end.Err); err != nil {
 			return nil, topicError(fmt.Sprintf("list offsets of partition %d of", p), s.topic, err, "")
 		}

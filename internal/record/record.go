@@ -1,6 +1,8 @@
 // Package record holds the plain types that storage and the wire share. It imports nothing of korvet.
 package record
 
+import "encoding/binary"
+
 // Record is one record of a partition's log. A nil Key or Value is Kafka's null; an empty, non-nil one is empty.
 // The slices alias the buffer they were decoded from and are valid until the next record is read from it.
 type Record struct {
@@ -11,6 +13,15 @@ type Record struct {
 	// Headers is the record's header section as record batch v2 encodes it (varint count, then the headers).
 	// It is nil when the record has none.
 	Headers []byte
+}
+
+// AppendHeader appends one header as a header section has it, behind the count. A nil value is null.
+func AppendHeader(dst []byte, key string, value []byte) []byte {
+	dst = append(binary.AppendVarint(dst, int64(len(key))), key...)
+	if value == nil {
+		return binary.AppendVarint(dst, -1)
+	}
+	return append(binary.AppendVarint(dst, int64(len(value))), value...)
 }
 
 // Cursor walks records in offset order without allocating.

@@ -53,12 +53,7 @@ func encodeHeaders(headers []Header) []byte {
 	}
 	out := binary.AppendVarint(nil, int64(len(headers)))
 	for _, h := range headers {
-		out = append(binary.AppendVarint(out, int64(len(h.Key))), h.Key...)
-		if h.Value == nil {
-			out = binary.AppendVarint(out, -1)
-			continue
-		}
-		out = append(binary.AppendVarint(out, int64(len(h.Value))), h.Value...)
+		out = record.AppendHeader(out, h.Key, h.Value)
 	}
 	return out
 }

@@ -207,21 +207,28 @@ func (p *parts) abandon() {
 	p.owner.release()
 }
 
+// topicNamed finds a topic, from memory; nil: there is none.
+func topicNamed(store *metadata.Store, name string) *metadata.Topic {
+	all := store.All()
+	i, found := slices.BinarySearchFunc(all, name, func(t *metadata.Topic, name string) int { return cmp.Compare(t.Name, name) })
+	if !found {
+		return nil
+	}
+	return all[i]
+}
+
 // alive tells whether a life of a topic exists, from memory.
 func alive(store *metadata.Store, topic, id string) bool {
-	all := store.All()
-	i, found := slices.BinarySearchFunc(all, topic, func(t *metadata.Topic, name string) int { return cmp.Compare(t.Name, name) })
-	return found && fmt.Sprintf("%x", all[i].ID[:]) == id
+	t := topicNamed(store, topic)
+	return t != nil && partition.Ref{ID: t.ID}.TopicID() == id
 }
 
 // minReplicas is a topic's min.insync.replicas, from memory.
 func minReplicas(store *metadata.Store, ref partition.Ref) int {
-	all := store.All()
-	i, found := slices.BinarySearchFunc(all, ref.Topic, func(t *metadata.Topic, name string) int { return cmp.Compare(t.Name, name) })
-	if !found || all[i].ID != ref.ID {
-		return 1
+	if t := topicNamed(store, ref.Topic); t != nil && t.ID == ref.ID {
+		return t.Config.MinInsyncReplicas
 	}
-	return all[i].Config.MinInsyncReplicas
+	return 1
 }
 
 // topicNames lists the topics that exist, for metrics.

@@ -86,7 +86,7 @@ func TestRecordsThatCompactionRemovedAreNotServedFromMemory(t *testing.T) {
 		t.Fatalf("read %v", got)
 	}
 	keys := redisstream.NewKeys("korvet", "t", 0)
-	c := redisstream.Compaction{Shard: f.shard, Keys: keys, Claim: redisstream.Claim{TopicID: fmt.Sprintf("%x", ref.ID[:]), Fence: 1}}
+	c := redisstream.Compaction{Shard: f.shard, Keys: keys, Claim: redisstream.Claim{TopicID: ref.TopicID(), Fence: 1}}
 	v, err := f.shard.Look(t.Context(), keys)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package partition_test
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ import (
 func (f *fixture) raise(ref partition.Ref, start int64) {
 	f.t.Helper()
 	keys := redisstream.NewKeys("korvet", ref.Topic, ref.Partition)
-	claim := redisstream.Claim{TopicID: fmt.Sprintf("%x", ref.ID[:]), Fence: 1}
+	claim := redisstream.Claim{TopicID: ref.TopicID(), Fence: 1}
 	if _, err := f.shard.RaiseStart(f.t.Context(), keys, claim, start); err != nil {
 		f.t.Fatalf("raise log start: %v", err)
 	}

@@ -300,7 +300,7 @@ func (m *Manager) DeleteTopic(ctx context.Context, topic string, id uuid.UUID) e
 	if m.env.dictionaries == nil {
 		return nil
 	}
-	return m.env.dictionaries.Remove(ctx, topic, topicID(Ref{ID: id}))
+	return m.env.dictionaries.Remove(ctx, topic, Ref{ID: id}.TopicID())
 }
 
 // Close stops taking batches, waits for those in flight until ctx ends, and gives the leases back, so that another broker

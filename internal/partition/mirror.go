@@ -39,7 +39,7 @@ func (m *Manager) Mirror(ctx context.Context, ref Ref, group string, offset int6
 // Unmirror removes the native group that shows a group. It need not be there, nor this broker lead the partition.
 func (m *Manager) Unmirror(ctx context.Context, ref Ref, group string) error {
 	keys := redisstream.NewKeys(m.env.Namespace, ref.Topic, ref.Partition)
-	if err := m.env.shard.Unmirror(ctx, keys, topicID(ref), group); err != nil {
+	if err := m.env.shard.Unmirror(ctx, keys, ref.TopicID(), group); err != nil {
 		return kindOf(err)
 	}
 	return nil

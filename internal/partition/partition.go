@@ -113,16 +113,13 @@ type pending struct {
 func newPartition(ref Ref, e *env) *Partition {
 	keys := redisstream.NewKeys(e.Namespace, ref.Topic, ref.Partition)
 	return &Partition{
-		ref: ref, topicID: topicID(ref), keys: keys, env: e,
+		ref: ref, topicID: ref.TopicID(), keys: keys, env: e,
 		log:         e.log.With("topic", ref.Topic, "partition", ref.Partition),
 		appender:    redisstream.NewAppender(keys),
 		producers:   newProducers(e.MaxProducers),
 		minReplicas: e.minReplicas(ref),
 	}
 }
-
-// topicID is how Redis knows this life of the topic.
-func topicID(ref Ref) string { return fmt.Sprintf("%x", ref.ID[:]) }
 
 // errNoAnswer is the cause of a connection given up because Redis does not answer.
 var errNoAnswer = fmt.Errorf("%w: no answer from redis", ErrTimeout)

@@ -15,7 +15,7 @@ import (
 func (f *fixture) roll(ref partition.Ref, open int64) {
 	f.t.Helper()
 	keys := redisstream.NewKeys("korvet", ref.Topic, ref.Partition)
-	if _, rolled, err := f.shard.Roll(f.t.Context(), keys, redisstream.Claim{TopicID: fmt.Sprintf("%x", ref.ID[:]), Fence: 1}, open); err != nil || !rolled {
+	if _, rolled, err := f.shard.Roll(f.t.Context(), keys, redisstream.Claim{TopicID: ref.TopicID(), Fence: 1}, open); err != nil || !rolled {
 		f.t.Fatalf("roll: %v, %v", rolled, err)
 	}
 }

@@ -6,6 +6,7 @@ package partition
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -19,6 +20,9 @@ type Ref struct {
 	ID        uuid.UUID
 	Partition int32
 }
+
+// TopicID is how Redis knows this life of the topic.
+func (r Ref) TopicID() string { return fmt.Sprintf("%x", r.ID[:]) }
 
 // Appended is the outcome of one accepted batch.
 type Appended struct {

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -156,7 +155,7 @@ func (s *Storage) targets(only map[partition.Ref]struct{}) []Target {
 				continue
 			}
 			list = append(list, Target{
-				Ref: ref, Keys: redisstream.NewKeys(s.Namespace, t.Name, p), TopicID: fmt.Sprintf("%x", t.ID[:]),
+				Ref: ref, Keys: redisstream.NewKeys(s.Namespace, t.Name, p), TopicID: ref.TopicID(),
 				Config: &t.Config, Fence: s.lease.fence,
 			})
 		}

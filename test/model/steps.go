@@ -119,7 +119,7 @@ func (w *world) fence() (int64, error) {
 	return fence, err
 }
 
-func (w *world) topicID() string { return fmt.Sprintf("%x", w.ref.ID[:]) }
+func (w *world) topicID() string { return w.ref.TopicID() }
 
 // deleteRecords asks for a log start anywhere, also where it cannot be.
 func (w *world) deleteRecords() (Latitude, error) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
 // timesEvery is how many records one entry of the time index covers at least.
@@ -18,8 +20,7 @@ const (
 	tailField   = "tail"
 )
 
-// unread is the largest timestamp of records that nobody has looked at: a search has to.
-const unread = math.MaxInt64
+const unread = redisstream.UnreadTimestamp
 
 // interval is one entry of the time index: the largest timestamp of the records after the entry before, up to last.
 type interval struct {

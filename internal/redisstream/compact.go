@@ -2,7 +2,6 @@ package redisstream
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,25 +9,6 @@ import (
 	"strings"
 
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
-)
-
-//go:embed compact_remove.lua
-var compactRemoveLua string
-
-//go:embed compact_note.lua
-var compactNoteLua string
-
-//go:embed compact_settle.lua
-var compactSettleLua string
-
-//go:embed compact_copy.lua
-var compactCopyLua string
-
-var (
-	compactRemoveScript = newScript(guardLua + compactRemoveLua)
-	compactNoteScript   = newScript(guardLua + compactNoteLua)
-	compactSettleScript = newScript(guardLua + compactSettleLua)
-	compactCopyScript   = newScript(guardLua + compactCopyLua)
 )
 
 // What the steps of a compaction end with beside ErrDeleted, ErrFenced and errors of Redis. None has changed anything then.

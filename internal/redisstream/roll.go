@@ -131,8 +131,9 @@ func moveTimes(keys Keys, topicID, token string, segment int64, offsets []int64)
 	return []string{keys.Leader, keys.Segments, keys.State(token), keys.Times(segment)}, args
 }
 
-// Roll seals the open segment for the storage worker, beside the owner if there is one. rolled is false when there is nothing to seal. ErrNotOpen, ErrFenced and a *RefusedError change nothing; after
-// any other error the registry tells what happened.
+// Roll seals the open segment for the storage worker, beside the owner if there is one. rolled is false when there is
+// nothing to seal. ErrNotOpen, ErrFenced and a *RefusedError change nothing; after any other error the registry tells what
+// happened.
 func (s *Shard) Roll(ctx context.Context, keys Keys, c Claim, open int64) (sealed Segment, rolled bool, err error) {
 	leader, err := s.reads.value(ctx, resp.AppendCommand(nil, "HGET", keys.Leader, "token"))
 	if err != nil {
@@ -143,11 +144,11 @@ func (s *Shard) Roll(ctx context.Context, keys Keys, c Claim, open int64) (seale
 	if err != nil {
 		return Segment{}, false, err
 	}
-	bytes, err := s.reads.value(ctx, resp.AppendCommand(nil, "MEMORY", "USAGE", keys.Stream, "SAMPLES", strconv.Itoa(measuredNodes)))
+	weights, err := s.Weigh(ctx, []string{keys.Stream}, measuredNodes)
 	if err != nil {
-		return Segment{}, false, scriptError("measure stream", err)
+		return Segment{}, false, err
 	}
-	q.Bytes = bytes.Int
+	q.Bytes = weights[0]
 	v, err := s.script(ctx, rollScript, q.keys(keys), q.args())
 	if err != nil {
 		return Segment{}, false, scriptError("roll", err)
@@ -215,12 +216,12 @@ func (s *Shard) openIndex(ctx context.Context, keys Keys, q *RollRequest) (offse
 	return offsets, nil
 }
 
-// unreadTimestamp is what a time index has of records that nobody has looked at.
-const unreadTimestamp = 1<<63 - 1
+// UnreadTimestamp is what a time index has of records that nobody has looked at: a search has to.
+const UnreadTimestamp = 1<<63 - 1
 
 // KnownTimestamp is a largest timestamp as the registry has it: -1 when it is not known.
 func KnownTimestamp(ms int64) int64 {
-	if ms == unreadTimestamp {
+	if ms == UnreadTimestamp {
 		return -1
 	}
 	return max(ms, -1)

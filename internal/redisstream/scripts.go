@@ -66,6 +66,18 @@ var headLua string
 //go:embed entry.lua
 var entryLua string
 
+//go:embed compact_remove.lua
+var compactRemoveLua string
+
+//go:embed compact_note.lua
+var compactNoteLua string
+
+//go:embed compact_settle.lua
+var compactSettleLua string
+
+//go:embed compact_copy.lua
+var compactCopyLua string
+
 // script is a Lua script and the name Redis caches it under.
 type script struct{ text, sha string }
 
@@ -93,6 +105,11 @@ var (
 	entryScript    = newScript(entryLua)
 	zdictScript    = newScript(dictionaryLua)
 	unzdictScript  = newScript(undictionaryLua)
+
+	compactRemoveScript = newScript(guardLua + compactRemoveLua)
+	compactNoteScript   = newScript(guardLua + compactNoteLua)
+	compactSettleScript = newScript(guardLua + compactSettleLua)
+	compactCopyScript   = newScript(guardLua + compactCopyLua)
 )
 
 func (s script) command(verb, body string, keys, args []string) []byte {

@@ -181,10 +181,7 @@ func (m *Migration) takeAgain(ctx context.Context, b *roundBuilder, s Slice, wan
 	if err != nil {
 		return err
 	}
-	at := map[int64]*kgo.Record{}
-	for _, r := range records {
-		at[r.Offset] = r
-	}
+	at := byOffset(records)
 	placed := map[int32]*Runs{}
 	for _, p := range s.Records {
 		if !wanted[p.Target] {

@@ -175,17 +175,22 @@ type fetched struct {
 func (c *Cluster) fetch(ctx context.Context, t *topic, from map[int32]int64, wait time.Duration) (map[int32]fetched, error) {
 	all := map[int32]fetched{}
 	err := c.retry(ctx, t, "read", func(t *topic) error {
-		byLeader := map[int32][]int32{}
-		for p := range from {
-			if _, done := all[p]; !done {
-				byLeader[t.leaders[p]] = append(byLeader[t.leaders[p]], p)
-			}
-		}
-		return eachBroker(byLeader, func(leader int32, partitions []int32) (map[int32]fetched, error) {
+		return eachBroker(undone(t, from, all), func(leader int32, partitions []int32) (map[int32]fetched, error) {
 			return c.fetchFrom(ctx, t, leader, partitions, from, wait)
 		}, all)
 	})
 	return all, err
+}
+
+// undone are the partitions that have no answer yet, by their leaders.
+func undone[A, B any](t *topic, asked map[int32]A, answered map[int32]B) map[int32][]int32 {
+	byLeader := map[int32][]int32{}
+	for p := range asked {
+		if _, done := answered[p]; !done {
+			byLeader[t.leaders[p]] = append(byLeader[t.leaders[p]], p)
+		}
+	}
+	return byLeader
 }
 
 // eachBroker asks several at the same time and puts their answers together.
@@ -282,13 +287,7 @@ func (c *Cluster) jump(ctx context.Context, t *topic, partition int32, from int6
 func (c *Cluster) produce(ctx context.Context, t *topic, batches map[int32][]byte) (map[int32]int64, error) {
 	bases := map[int32]int64{}
 	err := c.retry(ctx, t, "write to", func(t *topic) error {
-		byLeader := map[int32][]int32{}
-		for p := range batches {
-			if _, done := bases[p]; !done {
-				byLeader[t.leaders[p]] = append(byLeader[t.leaders[p]], p)
-			}
-		}
-		return eachBroker(byLeader, func(leader int32, partitions []int32) (map[int32]int64, error) {
+		return eachBroker(undone(t, batches, bases), func(leader int32, partitions []int32) (map[int32]int64, error) {
 			return c.produceTo(ctx, t, leader, partitions, batches)
 		}, bases)
 	})

@@ -90,11 +90,7 @@ func BenchmarkReadLocal(b *testing.B) {
 					b.Fatal(err)
 				}
 				dst = res.Batches
-				next := offset
-				for rest := dst; len(rest) > 0; {
-					h, _ := batch.Peek(rest)
-					next, rest = h.LastOffset+1, rest[h.Size:]
-				}
+				next := behind(dst, offset)
 				records += int(next - offset)
 				if offset = next; offset == res.HighWatermark {
 					offset = 0
@@ -103,4 +99,13 @@ func BenchmarkReadLocal(b *testing.B) {
 			reportPerRecord(b, records, before)
 		})
 	}
+}
+
+// behind is the offset after the last of some batches; without any it is from.
+func behind(batches []byte, from int64) int64 {
+	for len(batches) > 0 {
+		h, _ := batch.Peek(batches)
+		from, batches = h.LastOffset+1, batches[h.Size:]
+	}
+	return from
 }

@@ -123,11 +123,7 @@ func BenchmarkReadValues(b *testing.B) {
 					b.Fatal(err)
 				}
 				dst = res.Batches
-				last := next
-				for raw := dst; len(raw) > 0; {
-					h, _ := batch.Peek(raw)
-					last, raw = h.LastOffset+1, raw[h.Size:]
-				}
+				last := behind(dst, next)
 				read += int(last - next)
 				if next = last; next >= end {
 					next = from

@@ -127,7 +127,7 @@ func TestWorkerThatDiesAfterAnyCommandOfAPassLosesNothing(t *testing.T) {
 	for n, finished := 0, false; !finished; n++ {
 		l := longLog(t)
 		f := newFuse(t, l.Addr(), n)
-		err := l.compactor(dialShard(t, "redis://"+f.listener.Addr().String())).Compact(t.Context(), l.target())
+		err := l.compactor(openShard(t, "redis://"+f.listener.Addr().String())).Compact(t.Context(), l.target())
 		finished = err == nil
 		l.stillNewest(want)
 		if l.fence++; n%2 == 0 { // something comes between the two

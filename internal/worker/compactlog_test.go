@@ -73,22 +73,10 @@ func newKeyedLog(t testing.TB, args ...string) *keyedLog {
 		TB: t, Server: s, keys: redisstream.NewKeys("korvet", "t", 0), fence: 1, memory: 1 << 24,
 		cfg: topicconfig.Effective{Compact: true, MaxCompactionLagMs: 1 << 62, DeleteRetentionMs: 1000},
 	}
-	l.shard = dialShard(t, s.URI())
+	l.shard = openShard(t, s.URI())
 	l.out = redisstream.NewAppender(l.keys)
 	l.lead()
 	return l
-}
-
-func dialShard(t testing.TB, uri string) *redisstream.Shard {
-	t.Helper()
-	o, err := redisstream.ParseURI(uri)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.WriteConnections, o.ReadConnections, o.DialTimeout = 1, 2, 20*time.Second
-	s := redisstream.Open(o, slog.New(slog.DiscardHandler))
-	t.Cleanup(s.Close)
-	return s
 }
 
 // lead fences the partition as its owner does.

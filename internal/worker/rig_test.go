@@ -57,13 +57,13 @@ func (o *observer) BytesFreed(n int64)                { o.change(func() { o.free
 func (o *observer) LocalBytes(sizes map[string]int64) { o.change(func() { o.bytes = sizes }) }
 func (o *observer) RedisFull(full bool)               { o.change(func() { o.full = full }) }
 
-func openShard(t *testing.T, uri string) *redisstream.Shard {
+func openShard(t testing.TB, uri string) *redisstream.Shard {
 	t.Helper()
 	o, err := redisstream.ParseURI(uri)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.WriteConnections, o.ReadConnections, o.DialTimeout = 1, 2, 5*time.Second
+	o.WriteConnections, o.ReadConnections, o.DialTimeout = 1, 2, 20*time.Second
 	s := redisstream.Open(o, slog.New(slog.DiscardHandler))
 	t.Cleanup(s.Close)
 	return s

@@ -172,7 +172,7 @@ func (p *Partition) rolled(a *asking, sealed redisstream.Segment, rolled bool, e
 		p.moveTimes(a, sealed, fx)
 		if v := p.ends.view; v != nil && v.Open == sealed.Number {
 			next := *v
-			next.Segments, next.Open = append(slices.Clone(v.Segments), sealed), s.number
+			next.Segments, next.Open = append(slices.Clone(v.From(p.ends.logStart)), sealed), s.number
 			p.ends.view = &next
 		} else {
 			fx.registry = a.conn

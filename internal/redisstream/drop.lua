@@ -7,7 +7,7 @@ local text = redis.call('HGET', KEYS[2], field)
 if text then
   local last = string.match(text, '^%S+ %d+ (%d+)')
   if not last or not after(start, last) then return {'KEPT'} end
-  redis.call('HDEL', KEYS[2], field)
+  redis.call('HDEL', KEYS[2], field, 'dense:' .. ARGV[3], 'holes:' .. ARGV[3])
 end
 redis.call('UNLINK', KEYS[4], KEYS[5])
 return {text and 'OK' or 'GONE'}

@@ -15,6 +15,7 @@ type Glance struct {
 	First, Last ID     // of the open stream's first and last entry; zero when it has none
 	Length      int64  // entries of the open stream
 	Now         uint64 // Redis's time in ms
+	Copied      bool   // there is a copy of one of the streams that a rewrite makes, or left
 	Err         error  // why this partition could not be looked at; nothing else holds then
 }
 
@@ -38,7 +39,7 @@ func (s *Shard) Glances(ctx context.Context, keys []Keys) ([]Glance, error) {
 			if i == 0 { // the text makes Redis remember the script for those that follow
 				verb, body = "EVAL", glanceScript.text
 			}
-			request = append(request, glanceScript.command(verb, body, []string{k.Stream, k.Leader, k.Segments, k.State(tokens[i])}, nil)...)
+			request = append(request, glanceScript.command(verb, body, []string{k.Stream, k.Leader, k.Segments, k.State(tokens[i]), k.Copy}, nil)...)
 		}
 		replies := make([]resp.Value, len(page))
 		if err := s.readAll(ctx, request, replies); err != nil {
@@ -75,7 +76,7 @@ func parseGlance(v resp.Value) Glance {
 	if e, ok := errors.AsType[resp.Error](v.Err()); ok {
 		return Glance{Err: fmt.Errorf("look at partition: %w", refusal(e))}
 	}
-	if len(v.Elems) != 7 {
+	if len(v.Elems) != 8 {
 		return Glance{Err: fmt.Errorf("look at partition: %w", resp.ErrProtocol)}
 	}
 	if g.Err = g.parse(v.Elems); g.Err != nil {
@@ -107,7 +108,7 @@ func (g *Glance) parse(e []resp.Value) error {
 			}
 		}
 	}
-	g.Now = p.uint(e[6])
+	g.Now, g.Copied = p.uint(e[6]), e[7].Int == 1
 	if p.err != nil {
 		return p.err
 	}

@@ -91,8 +91,8 @@ func TestGlanceNeitherTouchesSealedSegmentsNorAnswersValues(t *testing.T) {
 	if after := b.text("OBJECT", "FREQ", b.keys.Segment(0)); after != before {
 		t.Errorf("accesses of the sealed segment rose from %s to %s", before, after)
 	}
-	v, err := b.shard.script(t.Context(), glanceScript, []string{b.keys.Stream, b.keys.Leader, b.keys.Segments, b.keys.State(token)}, nil)
-	if err != nil || strings.Contains(fmt.Sprint(v), "secret") {
+	v, err := b.shard.script(t.Context(), glanceScript, []string{b.keys.Stream, b.keys.Leader, b.keys.Segments, b.keys.State(token), b.keys.Copy}, nil)
+	if err != nil || v.Err() != nil || strings.Contains(fmt.Sprint(v), "secret") {
 		t.Errorf("answer %.200v, %v", v, err)
 	}
 }

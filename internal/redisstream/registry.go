@@ -265,6 +265,15 @@ func (v *View) SegmentOf(offset int64) int {
 	return i
 }
 
+// From are the sealed segments that hold an offset or one after it.
+func (v *View) From(offset int64) []Segment {
+	i := v.SegmentOf(offset)
+	if i < 0 {
+		return nil
+	}
+	return v.Segments[i:]
+}
+
 // StreamOf names the stream that holds the offset.
 func (v *View) StreamOf(keys Keys, offset int64) string {
 	if i := v.SegmentOf(offset); i >= 0 {

@@ -65,6 +65,14 @@ func (s *Shard) DropSegment(ctx context.Context, keys Keys, c Claim, number int6
 	return word == "OK", nil
 }
 
+// DropCopy removes what an unfinished rewrite of compaction left.
+func (s *Shard) DropCopy(ctx context.Context, keys Keys, c Claim) error {
+	if _, _, err := s.act(ctx, uncopyScript, keys, c, []string{keys.Copy}, nil); err != nil {
+		return fmt.Errorf("drop copy: %w", err)
+	}
+	return nil
+}
+
 // Head says what of a stream's head is to go.
 type Head struct {
 	Segment int64 // number of the sealed segment; -1: the open one

@@ -51,6 +51,32 @@ func (b *bench) numbers() (list []int64) {
 	return list
 }
 
+func TestACopyGoesAndItsSegmentsNotesGoWithIt(t *testing.T) {
+	b, token, ms := filled(t, 5)
+	b.roll(lifeOne, 0)
+	b.mustSend(appendAt(token, ms+1, 5, values(3)))
+	b.Do("XADD", b.keys.Copy, "1-1", "value", "v")
+	b.Do("HSET", b.keys.Segments, "dense:0", "5 1", "holes:0", "40", "dense:1", "3 1")
+	if g := b.glance(b.keys)[0]; g.Err != nil || !g.Copied {
+		t.Errorf("glance %+v", g)
+	}
+	if err := b.shard.DropCopy(t.Context(), b.keys, claimOne); err != nil {
+		t.Fatal(err)
+	}
+	if g := b.glance(b.keys)[0]; g.Err != nil || g.Copied || g.Length != 3 {
+		t.Errorf("glance %+v", g)
+	}
+	if _, err := b.shard.RaiseStart(t.Context(), b.keys, claimOne, 5); err != nil {
+		t.Fatal(err)
+	}
+	if dropped, err := b.shard.DropSegment(t.Context(), b.keys, claimOne, 0); err != nil || !dropped {
+		t.Fatalf("dropped %v, %v", dropped, err)
+	}
+	if r := b.hash(b.keys.Segments); r["dense:0"]+r["holes:0"] != "" || r["dense:1"] != "3 1" {
+		t.Errorf("registry %v", r)
+	}
+}
+
 func TestWorkerRaisesTheLogStartOnly(t *testing.T) {
 	b := rolled(t, 2)
 	for _, c := range [][2]int64{{7, 7}, {3, 7}, {8, 8}} {

@@ -50,7 +50,7 @@ while not fseq and not all and pages < 250 do
 end
 if not fseq then return {'EMPTY'} end -- only strangers' entries
 local lms, lseq = string.match(newest, '(%d+)-'), string.match(noted or newest, '-(%d+)')
-if lseq == '18446744073709551615' then return {'EMPTY'} end -- the owner has not written yet
+if lseq == '18446744073709551615' or after(fseq, lseq) then return {'EMPTY'} end -- none is the owner's yet
 local groups = count > 0 and redis.call('XINFO', 'GROUPS', KEYS[1]) or {}
 redis.call('RENAME', KEYS[1], KEYS[4])
 redis.call('XGROUP', 'CREATE', KEYS[1], 'x', '0', 'MKSTREAM')

@@ -187,3 +187,15 @@ func FuzzSegmentText(f *testing.F) {
 		}
 	})
 }
+
+// A stranger's entry in an otherwise empty open segment is no record: sealed with it, the segment would begin after its end.
+func TestASegmentOfStrangersEntriesOnlyIsNotSealed(t *testing.T) {
+	b, _, ms := filled(t, 5)
+	if _, rolled, err := b.shard.Roll(t.Context(), b.keys, Claim{lifeOne, 20}, 0); err != nil || !rolled {
+		t.Fatalf("rolled %v, %v", rolled, err)
+	}
+	b.Do("XADD", b.keys.Stream, ID{ms, 5}.String(), "value", "a stranger's") // as * gives within the ms of the newest append
+	if s, rolled, err := b.shard.Roll(t.Context(), b.keys, Claim{lifeOne, 20}, 1); err != nil || rolled {
+		t.Errorf("rolled %v, %v: %+v", rolled, err, s)
+	}
+}

@@ -78,6 +78,9 @@ var compactSettleLua string
 //go:embed compact_copy.lua
 var compactCopyLua string
 
+//go:embed uncopy.lua
+var uncopyLua string
+
 // script is a Lua script and the name Redis caches it under.
 type script struct{ text, sha string }
 
@@ -110,6 +113,7 @@ var (
 	compactNoteScript   = newScript(guardLua + compactNoteLua)
 	compactSettleScript = newScript(guardLua + compactSettleLua)
 	compactCopyScript   = newScript(guardLua + compactCopyLua)
+	uncopyScript        = newScript(guardLua + uncopyLua)
 )
 
 func (s script) command(verb, body string, keys, args []string) []byte {

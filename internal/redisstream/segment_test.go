@@ -317,6 +317,33 @@ func TestDeletionSeesASegmentSealedMeanwhile(t *testing.T) {
 	}
 }
 
+// Thousands of segments in one script would hold up all clients of Redis.
+func TestManySegmentsAreDeletedInSteps(t *testing.T) {
+	b, token, _ := filled(t, 5)
+	const segments = 2*deleteStep + 10
+	registry := []string{"HSET", b.keys.Segments, "topic", lifeOne, "open", fmt.Sprint(segments), "sealed", "4"}
+	for n := range int64(segments) {
+		registry = append(registry, fmt.Sprint("s:", n), "sealed 0 4 1 1 -1 1")
+		b.Do("XADD", b.keys.Segment(n), "1-1", "value", "v")
+		b.Do("HSET", b.keys.Times(n), "1", "1")
+	}
+	b.Do(registry...)
+	view := b.look()
+	v, err := b.shard.deleteSeen(t.Context(), b.keys, lifeOne, token, &view)
+	if err != nil || v.Elems[0].Str != "MORE" {
+		t.Fatalf("first step: %v, %v", v.Elems, err)
+	}
+	if left := b.look(); len(left.Segments) != segments-deleteStep || left.TopicID != lifeOne {
+		t.Errorf("after a step %d segments are left of life %s", len(left.Segments), left.TopicID)
+	}
+	if err := b.shard.Delete(t.Context(), b.keys, lifeOne); err != nil {
+		t.Fatal(err)
+	}
+	if left := b.text("DBSIZE"); left != "1" { // the tombstone
+		t.Errorf("%s keys are left", left)
+	}
+}
+
 func TestLateDeletionOfAnEarlierLifeDoesNothing(t *testing.T) {
 	b, _, _ := filled(t, 5)
 	if err := b.shard.Delete(t.Context(), b.keys, lifeOne); err != nil {
@@ -519,5 +546,14 @@ func TestSizeOfALongStreamDoesNotLookAtAllOfIt(t *testing.T) {
 	}
 	if size := must(b.shard.Size(t.Context(), []string{b.keys.Stream})); size > exact-1<<20 || size < exact/2 {
 		t.Errorf("%d bytes, exactly they are %d: the entry behind %d others was looked at, or they were not", size, exact, weighNodes)
+	}
+}
+
+func TestSegmentsFromAnOffsetOn(t *testing.T) {
+	v := View{Segments: []Segment{{Number: 3, Base: 0, Last: 9}, {Number: 4, Base: 10, Last: 19}}}
+	for offset, want := range map[int64]int{0: 2, 9: 2, 10: 1, 19: 1, 20: 0} {
+		if got := len(v.From(offset)); got != want {
+			t.Errorf("%d segments from offset %d on, want %d", got, offset, want)
+		}
 	}
 }

@@ -39,11 +39,19 @@ func (s *Storage) work(ctx context.Context, t *Target) error {
 // step does the first thing that is due, and reports whether there was one.
 func (s *Storage) step(ctx context.Context, t *Target) (more bool, err error) {
 	z := s.sizes.of(t)
+	if t.Glance.Copied { // a worker died in a rewrite: this one makes none before it has been everywhere
+		if err := s.hold(ctx); err != nil {
+			return false, err
+		}
+		return true, s.Redis.DropCopy(ctx, t.Keys, t.claim())
+	}
 	if below := t.droppable(); len(below) > 0 {
 		return s.drop(ctx, t, z, below)
 	}
-	if number, due := t.headDue(z); due {
-		return s.trim(ctx, t, z, number)
+	if number, due := t.headDue(z); due { // in a hole there may be nothing to trim, and then what follows is due
+		if more, err := s.trim(ctx, t, z, number); err != nil || more {
+			return more, err
+		}
 	}
 	start, err := s.retained(ctx, t, z)
 	if err != nil {

@@ -234,3 +234,31 @@ func TestUnsegmentedStreamIsAdoptedWhenItsTopicGetsSegments(t *testing.T) {
 	r.tick()
 	p.expect(0, 0, -1)
 }
+
+// The rest of a large sealed stream is a hole in which the log starts: there is nothing to trim, and all else is still due.
+func TestAHeadWithNothingToTrimHoldsNothingUp(t *testing.T) {
+	r := newRig(t)
+	p := r.create("t", map[string]string{"retention.ms": hours(5), "segment.bytes": "1048576"})
+	p.add(5000, 9*hour, 1000)
+	p.seal()
+	p.do("XTRIM", p.keys.Segment(0), "MAXLEN", "0")
+	p.add(10, 6*hour, 10)
+	p.add(10, 0, 10)
+	r.do("HSET", p.keys.Segments, "start", "4995", "s:0", fmt.Sprintf("sealed 0 4999 1 %d 1 5500000", p.now()-9*hour.Milliseconds()))
+	r.tick()
+	p.expect(5010, 5010)
+}
+
+// A worker that died in a rewrite leaves a copy as large as the stream. Nobody goes on with it once the topic is not compacted any more.
+func TestWhatAnUnfinishedRewriteLeftIsRemoved(t *testing.T) {
+	r := newRig(t)
+	p := r.create("t", map[string]string{"retention.ms": "-1"})
+	p.add(10, 0, 10)
+	r.do("XADD", p.keys.Copy, "1-1", "value", "v")
+	r.do("HSET", p.keys.Segments, "holes:0", "40", "dense:0", "10 1")
+	r.tick()
+	if n, _ := toInt(r.do("EXISTS", p.keys.Copy)); n != 0 {
+		t.Error("the copy is left")
+	}
+	p.expect(0, 0)
+}

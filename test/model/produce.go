@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ func (w *world) produce() (Latitude, error) {
 		producer *producer
 		records  []Record
 		done     <-chan outcome
+		got      partition.Appended
 	}
 	var sent []sending
 	opt := w.options()
@@ -35,9 +37,11 @@ func (w *world) produce() (Latitude, error) {
 		}
 		sent = append(sent, s)
 	}
-	for _, s := range sent {
+	for i := range sent {
+		s := &sent[i]
 		o := <-s.done
-		if o.err != nil && retriable(o.err) {
+		if o.err != nil && retriable(o.err) { // then the others may come first
+			w.say("producer %d sends again: %v", s.producer.id, o.err)
 			o.got, o.err = w.broker().deliver(w.ref, s.records, s.producer.identity, opt)
 		}
 		if o.err == nil && o.got.Duplicate {
@@ -46,7 +50,11 @@ func (w *world) produce() (Latitude, error) {
 		if o.err != nil {
 			return Latitude{}, fmt.Errorf("producer %d: %w", s.producer.id, o.err)
 		}
-		if err := w.acknowledged(s.producer, s.records, o.got); err != nil {
+		s.got = o.got
+	}
+	slices.SortFunc(sent, func(a, b sending) int { return cmp.Compare(a.got.BaseOffset, b.got.BaseOffset) })
+	for _, s := range sent {
+		if err := w.acknowledged(s.producer, s.records, s.got); err != nil {
 			return Latitude{}, err
 		}
 	}

@@ -198,7 +198,8 @@ func (p *Partition) appended(g *group, err error) {
 	p.mu.Lock()
 	p.flight = nil
 	refused, isRefused := errors.AsType[*redisstream.RefusedError](err)
-	isRefused = isRefused && !errors.Is(err, redisstream.ErrUnknownOutcome) // whatever made the connection end
+	notSent := errors.Is(err, redisstream.ErrNotSent)
+	isRefused = isRefused && !notSent && !errors.Is(err, redisstream.ErrUnknownOutcome) // whatever made the connection end
 	switch {
 	case p.phase == gone:
 		p.failGroup(g, p.reason, &fx)
@@ -211,6 +212,9 @@ func (p *Partition) appended(g *group, err error) {
 		if fx.leaveDemoted(p.term.conn, refused) {
 			p.phase = resting // nothing more is sent there
 		}
+	case notSent: // on a connection that had ended: it waits for the next one with the others
+		p.requeue(g)
+		p.phase = resting
 	default: // nobody knows: fence, then look
 		p.unknown = g
 		p.phase = resting

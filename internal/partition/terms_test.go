@@ -3,6 +3,7 @@ package partition_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -62,6 +63,45 @@ func TestLostConnectionsCauseIsNoRefusal(t *testing.T) {
 	}
 	if got := f.readAll(ref, 0, 1000); !same(got, dense(0, "a", "b")) {
 		t.Errorf("the log is %v", got)
+	}
+}
+
+// endedConn ends, once, between the look whether it is alive and the append that is sent on it.
+type endedConn struct {
+	redisstream.Conn
+	end *atomic.Pointer[func(redisstream.Conn)]
+}
+
+func (c endedConn) Send(write func(io.Writer) error, reply redisstream.Reply) {
+	if end := c.end.Swap(nil); end != nil {
+		(*end)(c.Conn)
+	}
+	c.Conn.Send(write, reply)
+}
+
+// Nothing of an append is in the log for which there was no connection any more: its producers need not wait for a fence.
+func TestAppendOnAConnectionThatHasJustEndedIsKnownNotToBeThere(t *testing.T) {
+	s := redistest.Start(t)
+	var end atomic.Pointer[func(redisstream.Conn)]
+	h := &hookedShard{wrap: func(c redisstream.Conn) redisstream.Conn { return endedConn{c, &end} }}
+	f := hooked(t, s, h, func(s *partition.Settings) { s.ProduceTimeout = time.Minute }, partition.Dependencies{})
+	ref := newRef("t")
+	f.mustAppend(ref, "a")
+	closed := func(c redisstream.Conn) { c.Close(redisstream.ErrConnClosed) }
+	end.Store(&closed)
+	if o := f.produce(ref, makeBatch(t, -1, -1, -1, 1000, "b"), all); o.err != nil || o.got.BaseOffset != 1 {
+		t.Errorf("with another connection at hand: %+v", o)
+	}
+	killed := func(c redisstream.Conn) {
+		s.Kill()
+		redistest.Eventually(t, "the connection's end to be noticed", func() bool { return !c.Alive() })
+	}
+	end.Store(&killed)
+	if o := f.produce(ref, makeBatch(t, -1, -1, -1, 1000, "c"), all); !errors.Is(o.err, partition.ErrNotLeader) {
+		t.Errorf("with Redis away: %+v, want not the leader", o)
+	}
+	if end.Load() != nil {
+		t.Error("nothing was sent")
 	}
 }
 

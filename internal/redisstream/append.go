@@ -15,6 +15,10 @@ import (
 // ErrUnknownOutcome means that nobody knows what Redis made of an append. Only a fence tells.
 var ErrUnknownOutcome = errors.New("append outcome unknown")
 
+// ErrNotSent means that a request was not written to its end: Redis has not executed its last command. Nothing is applied of
+// an append, whose last command is EXEC.
+var ErrNotSent = errors.New("not sent to redis")
+
 // RefusedError means that Redis refused an operation and applied nothing of it. Code is Redis's error code: OOM, MISCONF,
 // READONLY, LOADING, NOREPLICAS or another.
 type RefusedError struct{ Code, Message string }
@@ -88,7 +92,7 @@ const (
 // errShort is a source with fewer records than it said. It cannot be with a validated batch.
 var errShort = errors.New("append source ended early")
 
-// Send sends a as one MULTI on c. done is called exactly once: nil, a *RefusedError (nothing was applied) or
+// Send sends a as one MULTI on c. done is called exactly once: nil, a *RefusedError or ErrNotSent (nothing was applied), or
 // ErrUnknownOutcome.
 func (p *Appender) Send(c Conn, a *Append, done func(error)) {
 	c.Send(func(w io.Writer) error { return p.encode(w, a) }, &appendReply{records: a.Count(), others: 1 + len(a.Dictionaries), done: done})
@@ -162,7 +166,12 @@ type appendReply struct {
 	done    func(error)
 }
 
-func (a *appendReply) Lost(err error) { a.done(fmt.Errorf("%w: %w", ErrUnknownOutcome, err)) }
+func (a *appendReply) Lost(err error) {
+	if !errors.Is(err, ErrNotSent) {
+		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	a.done(err)
+}
 
 func (a *appendReply) Read(r *resp.Reader) error {
 	outcome, err := a.read(r)

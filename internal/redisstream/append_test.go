@@ -3,10 +3,12 @@ package redisstream
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/record"
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
@@ -213,12 +215,12 @@ func TestHalfAnAppendHasAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-func TestCursorThatEndsEarlyHasAnUnknownOutcome(t *testing.T) {
+func TestCursorThatEndsEarlyAppendsNothing(t *testing.T) {
 	b, token, ms := filled(t, 3)
 	a := appendAt(token, ms+1, 3, values(2))
 	a.Sources[0].Count = 4
-	if err := b.send(a); !errors.Is(err, ErrUnknownOutcome) {
-		t.Errorf("got %v, want an unknown outcome", err)
+	if err := b.send(a); !errors.Is(err, ErrNotSent) {
+		t.Errorf("got %v, want not sent", err)
 	}
 	if b.conn.Alive() {
 		t.Error("the connection goes on in the middle of a MULTI")
@@ -246,10 +248,45 @@ func TestRefusedMultiGivesTheConnectionUp(t *testing.T) {
 	}
 }
 
-func TestAppendOnALostConnectionHasAnUnknownOutcome(t *testing.T) {
+func TestAppendOnALostConnectionIsNotSent(t *testing.T) {
 	b, token, ms := filled(t, 3)
 	b.conn.Close(ErrConnClosed)
-	if err := b.send(appendAt(token, ms+1, 3, values(2))); !errors.Is(err, ErrUnknownOutcome) || !errors.Is(err, ErrConnClosed) {
-		t.Errorf("got %v, want an unknown outcome because of the closed connection", err)
+	err := b.send(appendAt(token, ms+1, 3, values(2)))
+	if !errors.Is(err, ErrNotSent) || !errors.Is(err, ErrConnClosed) || errors.Is(err, ErrUnknownOutcome) {
+		t.Errorf("got %v, want not sent because of the closed connection", err)
 	}
+}
+
+// Only the append whose end could not be written is known not to be there; that of the one before it, which a frozen Redis
+// got whole, is not.
+func TestAppendOfWhichAFrozenRedisGotNoEndIsNotSent(t *testing.T) {
+	s := redistest.Start(t)
+	o := testOptions(t, s)
+	o.DialTimeout = 300 * time.Millisecond
+	sh := Open(o, slog.New(slog.DiscardHandler))
+	t.Cleanup(sh.Close)
+	b := &bench{TB: t, Server: s, shard: sh, keys: NewKeys("korvet", "t", 0)}
+	b.conn = b.acquire()
+	f, token := b.mustFence(nil)
+	b.Pause()
+	whole, torn, behind := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	large := &records{}
+	for range 100 {
+		large.list = append(large.list, record.Record{Value: make([]byte, 1<<20)})
+	}
+	NewAppender(b.keys).Send(b.conn, appendAt(token, f.Floor+1, 0, values(2)), func(err error) { whole <- err })
+	NewAppender(b.keys).Send(b.conn, &Append{
+		Token: token, Ms: f.Floor + 1, Base: 2, Expiry: f.Expiry, Sources: []Source{{Records: large, Count: len(large.list)}},
+	}, func(err error) { torn <- err })
+	NewAppender(b.keys).Send(b.conn, appendAt(token, f.Floor+1, 102, values(2)), func(err error) { behind <- err })
+	b.Resume()
+	if err := <-whole; !errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrNotSent) {
+		t.Errorf("what was sent before: %v, want an unknown outcome", err)
+	}
+	for what, outcome := range map[string]chan error{"without its end": torn, "behind it": behind} {
+		if err := <-outcome; !errors.Is(err, ErrNotSent) || errors.Is(err, ErrUnknownOutcome) {
+			t.Errorf("what was sent %s: %v, want not sent", what, err)
+		}
+	}
+	redistest.Eventually(t, "the first append", func() bool { return b.text("XLEN", b.keys.Stream) == "2" })
 }

@@ -26,7 +26,8 @@ type Reply interface {
 	// Read parses the answer. An error means that the stream of replies cannot be followed any more: nobody was told, the
 	// connection is closed and Lost called.
 	Read(r *resp.Reader) error
-	// Lost tells that no answer will come: the outcome is unknown. The request is not being written any more.
+	// Lost tells that no answer will come: the outcome is unknown, or with ErrNotSent it is known that Redis never got the
+	// request's end. The request is not being written any more.
 	Lost(err error)
 }
 

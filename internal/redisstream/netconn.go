@@ -31,6 +31,9 @@ type netConn struct {
 	mu      sync.Mutex // guards what follows; taken inside writing
 	replies []Reply    // waiting, oldest first, from head on
 	head    int
+	sent    int  // requests ever sent
+	taken   int  // of these, whose answer is read or was
+	torn    bool // the newest request was not written to its end: nothing may follow
 	dead    error
 }
 
@@ -134,21 +137,35 @@ func (c *netConn) Alive() bool {
 func (c *netConn) Send(write func(io.Writer) error, reply Reply) {
 	c.writing.Lock()
 	c.mu.Lock()
-	if c.dead != nil {
-		err := c.dead
+	if c.dead != nil || c.torn {
+		err := notSent(c.dead)
 		c.mu.Unlock()
 		c.writing.Unlock()
 		reply.Lost(err)
 		return
 	}
 	c.replies = append(c.replies, reply)
+	c.sent++
 	c.mu.Unlock()
 	_ = c.raw.SetWriteDeadline(time.Now().Add(c.limit)) // whoever sends must not wait for ever on a frozen Redis
 	err := write(c.raw)
+	if err != nil {
+		c.mu.Lock()
+		c.torn = true
+		c.mu.Unlock()
+	}
 	c.writing.Unlock()
 	if err != nil {
 		c.Close(fmt.Errorf("write to redis: %w", err))
 	}
+}
+
+// notSent makes the error of a request that was not written to its end.
+func notSent(cause error) error {
+	if cause == nil {
+		cause = ErrConnClosed
+	}
+	return fmt.Errorf("%w: %w", ErrNotSent, cause)
 }
 
 func (c *netConn) Close(cause error) {
@@ -160,11 +177,15 @@ func (c *netConn) Close(cause error) {
 	c.dead = cause
 	c.mu.Unlock()
 	_ = c.raw.Close()
-	lost := c.unanswered()
+	lost, torn := c.unanswered()
 	if c.onLost != nil {
 		c.onLost(c, cause)
 	}
-	for _, r := range lost {
+	for i, r := range lost {
+		if torn && i == len(lost)-1 {
+			r.Lost(notSent(cause))
+			return
+		}
 		r.Lost(cause)
 	}
 }
@@ -176,14 +197,21 @@ func (c *netConn) awaitWriter() {
 	defer c.writing.Unlock()
 }
 
-// unanswered takes the replies of a closed connection.
-func (c *netConn) unanswered() []Reply {
+// unanswered takes the replies of a closed connection, and tells whether the last one's request was torn.
+func (c *netConn) unanswered() (lost []Reply, torn bool) {
 	c.awaitWriter()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lost := c.replies[c.head:]
+	lost = c.replies[c.head:]
 	c.replies, c.head = nil, 0
-	return lost
+	return lost, c.torn
+}
+
+// tornInReading tells whether the request whose answer is being read was torn: Redis had begun to answer its first commands.
+func (c *netConn) tornInReading() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.torn && c.taken == c.sent
 }
 
 func (c *netConn) readLoop(r *resp.Reader) {
@@ -203,6 +231,9 @@ func (c *netConn) readLoop(r *resp.Reader) {
 			err = fmt.Errorf("read answer from redis: %w", err)
 			c.Close(err)
 			c.awaitWriter() // Close does not, when somebody else closed before
+			if c.tornInReading() {
+				err = notSent(err)
+			}
 			reply.Lost(err)
 			return
 		}
@@ -218,6 +249,7 @@ func (c *netConn) takeReply() Reply {
 	reply := c.replies[c.head]
 	c.replies[c.head] = nil
 	c.head++
+	c.taken++
 	if c.head == len(c.replies) || c.head == 1024 {
 		c.replies, c.head = append(c.replies[:0], c.replies[c.head:]...), 0
 	}

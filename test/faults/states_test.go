@@ -108,8 +108,16 @@ func TestFullRedisRefusesWritesServesReadsAndRecovers(t *testing.T) {
 // Each state of Redis has one error code. Nothing of what was refused is in the log.
 func TestEveryStateOfRedisHasItsErrorCode(t *testing.T) {
 	redis := redistest.Start(t, append([]string{"--save", "3600 1000000", "--stop-writes-on-bgsave-error", "yes"}, always...)...)
-	w := newWorld(t, harness.Options{Redis: redis})
+	w := newWorld(t, harness.Options{Redis: redis, Args: []string{"--korvet.storage.local.write.connections=1"}})
 	w.topic("direct", nil)
+	// What is sent before a connection's end is noticed has an unknown outcome, and is answered so.
+	noticed := func(end func()) func() {
+		return func() {
+			before := w.connectionsEnded()
+			end()
+			redistest.Eventually(t, "the broker to notice that its connection ended", func() bool { return w.connectionsEnded() > before })
+		}
+	}
 	redis.Do("EVAL", "for i = 1, 20000 do redis.call('RPUSH', 'filler', i) end", "0") // something to load
 	states := []struct {
 		name     string
@@ -122,8 +130,8 @@ func TestEveryStateOfRedisHasItsErrorCode(t *testing.T) {
 			func() { redis.Do("REPLICAOF", "127.0.0.1", "1") }, // a master that does not answer: the data stay
 			func() { redis.Do("REPLICAOF", "NO", "ONE") },
 			kerr.NotLeaderForPartition, false},
-		{"away", redis.Kill, redis.Restart, kerr.NotLeaderForPartition, true},
-		{"loading", redis.RestartLoading, redis.FinishLoading, kerr.NotLeaderForPartition, true},
+		{"away", noticed(redis.Kill), redis.Restart, kerr.NotLeaderForPartition, true},
+		{"loading", noticed(redis.RestartLoading), redis.FinishLoading, kerr.NotLeaderForPartition, true},
 		{"snapshot failing", func() { failSnapshot(t, redis) }, func() { healSnapshot(t, redis) }, kerr.KafkaStorageError, false},
 		{"too few replicas to write",
 			func() { redis.Do("CONFIG", "SET", "min-replicas-to-write", "1") },
@@ -159,6 +167,17 @@ func TestEveryStateOfRedisHasItsErrorCode(t *testing.T) {
 		s.leave()
 		eventually(t, "write after: "+s.name, write)
 	}
+}
+
+// connectionsEnded is how many of the broker's write connections were ended by their Redis so far.
+func (w *world) connectionsEnded() int {
+	n := 0
+	for line := range strings.Lines(w.broker.Logs()) {
+		if strings.Contains(line, "redis connection lost") && (strings.Contains(line, "from redis") || strings.Contains(line, "to redis")) {
+			n++
+		}
+	}
+	return n
 }
 
 // failSnapshot makes a snapshot fail: a folder is in the way of the file.

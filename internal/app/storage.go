@@ -19,10 +19,10 @@ func (b *Broker) openStorage(p *parts, owner string) {
 	}
 	log := b.log.With(componentKey, "worker")
 	p.storage = worker.NewStorage(
-		worker.Settings{Namespace: b.cfg.Namespace, Owner: owner, Tick: w.Tick, Lease: w.Lease},
+		worker.Settings{Namespace: b.cfg.Namespace, Owner: owner, Tick: w.Tick, Lease: w.Lease, Passes: w.CompactionThreads},
 		worker.Dependencies{
 			Topics: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone,
-			Compactor: worker.NewCompactor(p.shard, int64(w.CompactionBytes), b.metrics, log),
+			Compactor: worker.NewCompactor(p.shard, int64(w.CompactionBytes)/int64(w.CompactionThreads), b.metrics, log),
 		},
 	)
 }

@@ -125,8 +125,9 @@ type Worker struct {
 	Enabled bool
 	Tick    time.Duration // between two looks at all partitions
 	Lease   time.Duration // how long the others wait for one that died
-	// CompactionBytes bounds the memory of a compaction pass for keys.
-	CompactionBytes Bytes
+	// CompactionBytes bounds the memory of all compaction passes for keys.
+	CompactionBytes   Bytes
+	CompactionThreads int // passes at a time
 }
 
 // HTTP is the listener of /livez, /readyz and /metrics.

@@ -32,11 +32,11 @@ type keyedLog struct {
 	fence  int64
 	memory int64
 	cfg    topicconfig.Effective
-	seen   passes
+	seen   reports
 }
 
-// passes counts what compaction reports.
-type passes struct {
+// reports counts what compaction reports.
+type reports struct {
 	mu                sync.Mutex
 	n                 int
 	scanned, removed  int64
@@ -44,7 +44,7 @@ type passes struct {
 	failed, postponed int
 }
 
-func (p *passes) CompactionPassed(_ time.Duration, scanned, removed int64, err error) {
+func (p *reports) CompactionPassed(_ time.Duration, scanned, removed int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n++
@@ -55,7 +55,7 @@ func (p *passes) CompactionPassed(_ time.Duration, scanned, removed int64, err e
 	}
 }
 
-func (p *passes) StreamRewritten(bytes int64, err error) {
+func (p *reports) StreamRewritten(bytes int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {

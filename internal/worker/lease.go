@@ -41,45 +41,20 @@ func (s *Storage) hold(ctx context.Context) error {
 	return nil
 }
 
-// holding runs what may take long, and renews the lease meanwhile. When that fails, it is told so by its context.
-func (s *Storage) holding(ctx context.Context, run func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if err := s.hold(ctx); err != nil {
-		return err
-	}
-	done := make(chan error, 1)
-	go func() { done <- run(ctx) }()
-	renew := time.NewTicker(s.Lease / 10)
-	defer renew.Stop()
-	for {
-		select {
-		case err := <-done:
-			if lost := context.Cause(ctx); lost != nil {
-				return lost
-			}
-			return err
-		case <-renew.C:
-			if err := s.hold(ctx); err != nil {
-				cancel(err)
-			}
-		}
-	}
-}
-
 func (s *Storage) request(held int64, length time.Duration) redisstream.LeaseRequest {
 	return redisstream.LeaseRequest{
 		Key: s.Namespace + ":storage:worker", Owner: s.Owner, LengthMs: length.Milliseconds(), Held: held, Gone: s.Gone,
 	}
 }
 
-// leave forgets a lease that is no longer this process's.
+// leave forgets a lease that is no longer this process's. Passes made under it end.
 func (s *Storage) leave() {
+	s.passes.end(redisstream.ErrLeaseLost)
 	s.Observer.WorkerLeads(false)
 	s.lease = lease{}
 }
 
-// release gives the lease back, so that the next worker need not wait for its end.
+// release gives the lease back, so that the next worker need not wait for its end. No pass is running.
 func (s *Storage) release(ctx context.Context) {
 	if s.lease.fence == 0 {
 		return

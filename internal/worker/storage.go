@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -51,6 +52,7 @@ type Settings struct {
 	Owner     string        // unique to this start of the process
 	Tick      time.Duration // between two looks at all partitions
 	Lease     time.Duration // how long the others wait for a worker that died; above Tick
+	Passes    int           // of compaction at a time; 0: one
 }
 
 // Dependencies are what a storage worker is made of beside its settings.
@@ -59,7 +61,7 @@ type Dependencies struct {
 	Redis    Redis
 	Observer Observer
 	Log      *slog.Logger
-	// Compactor compacts the topics whose cleanup.policy says so. It may be nil.
+	// Compactor compacts the topics whose cleanup.policy says so, several partitions at a time. It may be nil.
 	Compactor interface {
 		Compact(ctx context.Context, t *Target) error
 	}
@@ -77,8 +79,8 @@ type Storage struct {
 	sizes sizes
 	full  bool // Redis was full and nothing could go when it was looked at last
 	freed int64
-	// compacted is the partition that was looked at for compaction last.
-	compacted partition.Ref
+	// passes are those of compaction.
+	passes passes
 
 	wake chan struct{}
 	mu   sync.Mutex
@@ -88,7 +90,10 @@ type Storage struct {
 
 // NewStorage makes a storage worker.
 func NewStorage(s Settings, d Dependencies) *Storage {
-	return &Storage{Settings: s, Dependencies: d, now: time.Now, sizes: sizes{}, wake: make(chan struct{}, 1), refs: map[partition.Ref]struct{}{}}
+	return &Storage{
+		Settings: s, Dependencies: d, now: time.Now, sizes: sizes{}, passes: passes{current: map[partition.Ref]context.CancelCauseFunc{}},
+		wake: make(chan struct{}, 1), refs: map[partition.Ref]struct{}{},
+	}
 }
 
 // Wake asks for a look at some partitions before the next tick, or at all when none is named. It does not block.
@@ -117,9 +122,12 @@ func (s *Storage) wanted() map[partition.Ref]struct{} {
 	return refs
 }
 
-// RunOnce takes or renews the lease and does what is due, at all partitions. While another process holds the lease it does
-// nothing: the error is then a *redisstream.HeldError.
-func (s *Storage) RunOnce(ctx context.Context) error { return s.tick(ctx, nil) }
+// RunOnce takes or renews the lease and does what is due, at all partitions, compaction last. While another process holds
+// the lease it does nothing: the error is then a *redisstream.HeldError.
+func (s *Storage) RunOnce(ctx context.Context) error {
+	err := s.tick(ctx, nil)
+	return cmp.Or(err, s.passes.collect())
+}
 
 // tick looks at the partitions named, or at all when only is nil.
 func (s *Storage) tick(ctx context.Context, only map[partition.Ref]struct{}) error {
@@ -131,6 +139,7 @@ func (s *Storage) tick(ctx context.Context, only map[partition.Ref]struct{}) err
 	if err := s.hold(ctx); err != nil {
 		return err
 	}
+	s.keepPasses()
 	targets := s.targets(only)
 	if err := s.glance(ctx, targets); err != nil {
 		return err
@@ -197,7 +206,8 @@ func (s *Storage) visit(ctx context.Context, targets []Target, everything bool) 
 	}
 	s.sizes.keepOnly(targets)
 	s.Observer.LocalBytes(s.sizes.byTopic())
-	return s.compact(ctx, targets)
+	s.compact(ctx, targets)
+	return nil
 }
 
 // settle logs what failed at one partition. The error is one that ends the tick.
@@ -211,35 +221,6 @@ func (s *Storage) settle(t *Target, err error) error {
 	s.Observer.WorkerFailed("partition")
 	s.Log.Warn("storage of a partition was not worked on: trying again at the next tick",
 		"topic", t.Ref.Topic, "partition", t.Ref.Partition, "error", err)
-	return nil
-}
-
-// compact compacts where that is due, after all retention: a pass may take long. Whoever wakes the worker meanwhile comes
-// first, once compaction had some time; the next tick goes on behind the partition that was the last.
-func (s *Storage) compact(ctx context.Context, targets []Target) error {
-	if s.Compactor == nil {
-		return nil
-	}
-	began := s.now()
-	first := 1 + slices.IndexFunc(targets, func(t Target) bool { return t.Ref == s.compacted })
-	for i := range targets {
-		t := &targets[(first+i)%len(targets)]
-		if !t.Config.Compact {
-			continue
-		}
-		if len(s.wake) > 0 && s.now().Sub(began) >= pauseAfter {
-			s.Wake()
-			return nil
-		}
-		s.compacted = t.Ref
-		err := s.again(ctx, t)
-		if err == nil {
-			err = s.holding(ctx, func(ctx context.Context) error { return s.Compactor.Compact(ctx, t) })
-		}
-		if err := s.settle(t, err); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

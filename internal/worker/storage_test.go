@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,74 +220,4 @@ func TestFullRedisInWhichNothingCanGoIsToldOnce(t *testing.T) {
 	if r.seen.full || !strings.Contains(r.log.String(), "has memory again") {
 		t.Errorf("metric %v:\n%s", r.seen.full, r.log)
 	}
-}
-
-// compactor notes what it is called for.
-type compactor struct {
-	topics []string
-	during func()
-}
-
-func (c *compactor) Compact(_ context.Context, t *Target) error {
-	c.topics = append(c.topics, t.Ref.Topic)
-	if c.during != nil {
-		c.during()
-	}
-	return nil
-}
-
-func TestCompactedTopicsAreHandedToTheCompactor(t *testing.T) {
-	r := newRig(t)
-	c := &compactor{}
-	r.storage.Compactor = c
-	for name, policy := range map[string]string{"a": "delete", "b": "compact", "c": "compact,delete"} {
-		r.create(name, map[string]string{"cleanup.policy": policy}).add(1, 0, 10)
-	}
-	r.tick()
-	slices.Sort(c.topics)
-	if !slices.Equal(c.topics, []string{"b", "c"}) {
-		t.Errorf("compacted %v", c.topics)
-	}
-}
-
-func TestWhoeverWakesTheWorkerDoesNotWaitForAllCompaction(t *testing.T) {
-	r := newRig(t)
-	began, passed := r.storage.now(), time.Duration(0)
-	r.storage.now = func() time.Time { return began.Add(passed) }
-	c := &compactor{during: func() { r.storage.Wake(); passed += pauseAfter }}
-	r.storage.Compactor = c
-	for _, name := range []string{"a", "b", "c"} {
-		r.create(name, map[string]string{"cleanup.policy": "compact"}).add(1, 0, 10)
-	}
-	for _, want := range []string{"a", "a b", "a b c", "a b c a"} { // and each has its turn, however often it is woken
-		if r.tick(); strings.Join(c.topics, " ") != want {
-			t.Fatalf("compacted %v before the worker looked again, want %s", c.topics, want)
-		}
-	}
-}
-
-// Refused producers wake the worker all the time: compaction may be what gives Redis memory again.
-func TestWakingKeepsNoTopicFromCompaction(t *testing.T) {
-	r := newRig(t)
-	c := &compactor{during: func() { r.storage.Wake() }}
-	r.storage.Compactor = c
-	for _, name := range []string{"a", "b"} {
-		r.create(name, map[string]string{"cleanup.policy": "compact"}).add(1, 0, 10)
-	}
-	r.storage.Wake()
-	if r.tick(); len(c.topics) != 2 {
-		t.Errorf("compacted %v", c.topics)
-	}
-}
-
-func TestLeaseIsRenewedDuringALongPass(t *testing.T) {
-	r := newRig(t)
-	r.storage.Settings.Lease = 2 * time.Second
-	r.create("a", map[string]string{"cleanup.policy": "compact"}).add(1, 0, 10)
-	until := func() string { m := r.do("HGET", "korvet:storage:worker", "until"); s, _ := m.ToString(); return s }
-	r.storage.Compactor = &compactor{during: func() {
-		first := until()
-		redistest.Eventually(t, "the lease to be renewed", func() bool { return until() != first })
-	}}
-	r.tick()
 }

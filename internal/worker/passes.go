@@ -1,0 +1,156 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/partition"
+)
+
+// passes is compaction beside the ticks: each tick offers the compacted partitions and never waits for a pass, however
+// long one takes. Its methods are safe for concurrent use.
+type passes struct {
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	offered []Target // by the newest tick, the next first
+	current map[partition.Ref]context.CancelCauseFunc
+	threads int
+	last    partition.Ref // the newest that was taken
+	err     error         // the first since collect that no pass can be made with
+}
+
+// errUnwanted ends a pass over a partition that is not to be compacted any more.
+var errUnwanted = errors.New("the topic is deleted, or not compacted any more")
+
+// offer replaces what ticks before offered and is not begun. The partition behind the newest that was taken comes first,
+// so that each has its turn. It returns how many goroutines the caller has to start for them.
+func (p *passes) offer(targets []Target, threads int) (start int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := 1 + slices.IndexFunc(targets, func(t Target) bool { return t.Ref == p.last })
+	p.offered = slices.Concat(targets[first:], targets[:first])
+	start = max(0, min(threads, len(p.offered))-p.threads)
+	p.threads += start
+	p.running.Add(start)
+	return start
+}
+
+// take returns the next partition, with a context that ends with its pass, and what tells that the pass is over. Without
+// a partition the caller's goroutine is no longer counted.
+func (p *passes) take(ctx context.Context) (t *Target, passing context.Context, over func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.offered) > 0 && ctx.Err() == nil {
+		next := p.offered[0]
+		p.offered = p.offered[1:]
+		if p.current[next.Ref] != nil {
+			continue
+		}
+		passing, cancel := context.WithCancelCause(ctx)
+		p.current[next.Ref] = cancel
+		p.last = next.Ref
+		return &next, passing, func() {
+			cancel(nil)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.current, next.Ref)
+		}
+	}
+	p.threads--
+	p.running.Done()
+	return nil, nil, nil
+}
+
+// keep ends the passes over partitions that are not wanted any more, and begins none.
+func (p *passes) keep(wanted func(ref partition.Ref) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ref, cancel := range p.current {
+		if !wanted(ref) {
+			cancel(errUnwanted)
+		}
+	}
+	p.offered = slices.DeleteFunc(p.offered, func(t Target) bool { return !wanted(t.Ref) })
+}
+
+// end ends all passes and begins none that was offered.
+func (p *passes) end(why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.offered = nil
+	for _, cancel := range p.current {
+		cancel(why)
+	}
+}
+
+// fail begins none that was offered: what failed in one would fail in all.
+func (p *passes) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.offered = nil
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// collect waits until nothing runs and nothing is offered, and tells why that was too early, if it was.
+func (p *passes) collect() error {
+	p.running.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.err
+	p.err = nil
+	return err
+}
+
+// compact offers the compacted ones of the targets, and has passes run until ctx ends.
+func (s *Storage) compact(ctx context.Context, targets []Target) {
+	if s.Compactor == nil {
+		return
+	}
+	targets = slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return !t.Config.Compact })
+	for range s.passes.offer(targets, max(1, s.Passes)) {
+		go func() {
+			for {
+				t, passing, over := s.passes.take(ctx)
+				if t == nil {
+					return
+				}
+				s.pass(passing, t)
+				over()
+			}
+		}()
+	}
+}
+
+// pass makes the pass that is due at one partition.
+func (s *Storage) pass(ctx context.Context, t *Target) {
+	err := s.again(ctx, t)
+	if err == nil {
+		err = s.Compactor.Compact(ctx, t)
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errUnwanted):
+		return
+	case cause != nil:
+		err = cause
+	}
+	if err := s.settle(t, err); err != nil {
+		s.passes.fail(err)
+		s.Log.Info("compaction stops until the next tick", "topic", t.Ref.Topic, "partition", t.Ref.Partition, "error", err)
+	}
+}
+
+// keepPasses ends the passes over partitions whose topic was deleted, or left compaction.
+func (s *Storage) keepPasses() {
+	topics := s.Topics.All()
+	s.passes.keep(func(ref partition.Ref) bool {
+		return slices.ContainsFunc(topics, func(t *metadata.Topic) bool {
+			return t.Name == ref.Topic && t.ID == ref.ID && t.Config.Compact && ref.Partition < t.Partitions
+		})
+	})
+}

@@ -109,6 +109,10 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 	}
 	log := b.log.With(componentKey, "redisstream")
 	p.shard = redisstream.Open(options, log)
+	if b.cfg.Messages.Replicas > 0 {
+		p.replicas = redisstream.NewReplicas(options, b.cfg.Namespace+":storage:wait", replicasWait, log)
+		p.replicas.Follow(p.shard)
+	}
 	b.openStorage(p, owner)
 	p.dictionaries = dictionary.New(b.dictionarySettings(), dictionary.Dependencies{
 		Store: p.shard, Observer: observer{b.metrics, p.full}, Log: b.log.With(componentKey, "dictionary"), Now: time.Now,
@@ -123,9 +127,7 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 		Gone:         p.owner.isGone,
 		MinReplicas:  func(ref partition.Ref) int { return minReplicas(p.store, ref) },
 	}
-	if b.cfg.Messages.Replicas > 0 {
-		p.replicas = redisstream.NewReplicas(options, b.cfg.Namespace+":storage:wait", replicasWait, log)
-		p.replicas.Follow(p.shard)
+	if p.replicas != nil {
 		d.Replicas = p.replicas
 	}
 	p.logs = partition.NewManager(b.partitionSettings(owner), d)

@@ -18,11 +18,14 @@ func (b *Broker) openStorage(p *parts, owner string) {
 		owner = fmt.Sprintf("worker/%s", p.store.Self().BootID)
 	}
 	log := b.log.With(componentKey, "worker")
+	compactor := worker.NewCompactor(p.shard, int64(w.CompactionBytes)/int64(w.CompactionThreads), b.metrics, log)
+	if p.replicas != nil {
+		compactor.AwaitReplicas(p.replicas, b.cfg.Messages.Replicas)
+	}
 	p.storage = worker.NewStorage(
 		worker.Settings{Namespace: b.cfg.Namespace, Owner: owner, Tick: w.Tick, Lease: w.Lease, Passes: w.CompactionThreads},
 		worker.Dependencies{
-			Topics: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone,
-			Compactor: worker.NewCompactor(p.shard, int64(w.CompactionBytes)/int64(w.CompactionThreads), b.metrics, log),
+			Topics: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone, Compactor: compactor,
 		},
 	)
 }

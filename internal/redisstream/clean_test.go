@@ -2,6 +2,7 @@ package redisstream
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"strconv"
 	"testing"
@@ -53,5 +54,35 @@ func TestRewriteOfLargeEntriesBehindSmallOnesTakesSmallSteps(t *testing.T) {
 	}
 	if steps, _ := strconv.Atoi(b.calls("evalsha")); steps-before < large-8 {
 		t.Errorf("%d steps for %d records of 200 KiB", steps-before, large)
+	}
+}
+
+func TestStepOfARewriteThatComesLateSpoilsNothing(t *testing.T) {
+	b, _, _ := filled(t, 40)
+	c := Compaction{Shard: b.shard, Keys: b.keys, Claim: claimOne}
+	late := func(last string) {
+		t.Helper()
+		_, _, err := c.run(t.Context(), "copy", compactCopyScript, []string{c.Stream(0), b.keys.Copy}, "0", "0", last, "5", "1000")
+		if !errors.Is(err, ErrChanged) {
+			t.Errorf("a late step behind %q ended with %v", last, err)
+		}
+	}
+	ids := b.entries(b.keys.Stream)
+	late(ids[10].ID.String()) // the copy has taken the stream's place, or was removed
+	if n := len(b.entries(b.keys.Copy)); n != 0 {
+		t.Errorf("a late step has made a copy of %d entries", n)
+	}
+	for range 2 { // two steps of a rewrite
+		_, v, err := c.run(t.Context(), "copy", compactCopyScript, []string{c.Stream(0), b.keys.Copy}, "0", "0", "", "5", "1000")
+		if err != nil || v[0].Str != ids[4].ID.String() {
+			t.Fatalf("copied up to %v, %v", v, err)
+		}
+	}
+	late(ids[10].ID.String()) // of the rewrite before
+	if n := len(b.entries(b.keys.Copy)); n != 5 {
+		t.Errorf("the copy has %d entries", n)
+	}
+	if n, err := c.Rewrite(t.Context(), 0); err != nil || n != 40 || len(b.entries(b.keys.Stream)) != 40 {
+		t.Errorf("%d entries, %v", n, err)
 	}
 }

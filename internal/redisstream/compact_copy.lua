@@ -4,8 +4,8 @@
 -- ARGV: after the guard's 3 number of the open segment  4 the stream's own number
 --       5 id of the last entry copied ('' = begin anew)  6 entries and 7 bytes of values to copy
 -- Answers {'MORE', id of the last entry copied}, {'DONE', entries}, {'PENDING'} (native readers have entries of it pending,
--- which would be lost), {'CHANGED'} (entries that were copied are gone: begin anew), {'ROLLED'} (another open segment) or
--- the guard's.
+-- which would be lost), {'CHANGED'} (entries that were copied are gone, or the copy is not as it was left: begin anew),
+-- {'ROLLED'} (another open segment) or the guard's.
 if (redis.call('HGET', KEYS[2], 'open') or '0') ~= ARGV[3] then return {'ROLLED'} end
 
 local function groups() -- of native readers: names and where they are; nil where something is pending
@@ -20,10 +20,19 @@ local function groups() -- of native readers: names and where they are; nil wher
   return all
 end
 
-local last = ARGV[5]
-if last == '' then
+local function discard(why)
   redis.call('UNLINK', KEYS[5])
-  if not groups() then return {'PENDING'} end
+  return {why}
+end
+
+local last = ARGV[5]
+if last ~= '' then -- a step that came late would spoil the copy
+  local top = redis.call('XREVRANGE', KEYS[5], '+', '-', 'COUNT', 1)[1]
+  if not top or top[1] ~= last then return {'CHANGED'} end
+elseif groups() then
+  redis.call('UNLINK', KEYS[5])
+else
+  return discard('PENDING')
 end
 local most, bytes = tonumber(ARGV[6]), tonumber(ARGV[7])
 local copied, size, count, finished = 0, 0, 1, false
@@ -42,19 +51,13 @@ if not finished then return {'MORE', last} end
 
 -- The copy has every entry of the stream. Has it others, which were trimmed or deleted meanwhile?
 local entries = redis.call('XLEN', KEYS[4])
-if redis.call('XLEN', KEYS[5]) ~= entries then
-  redis.call('UNLINK', KEYS[5])
-  return {'CHANGED'}
-end
+if redis.call('XLEN', KEYS[5]) ~= entries then return discard('CHANGED') end
 if entries == 0 then
   redis.call('HDEL', KEYS[2], 'dense:' .. ARGV[4], 'holes:' .. ARGV[4])
   return {'DONE', 0}
 end
 local natives = groups()
-if not natives then
-  redis.call('UNLINK', KEYS[5])
-  return {'PENDING'}
-end
+if not natives then return discard('PENDING') end
 local i = redis.call('XINFO', 'STREAM', KEYS[4])
 for k = 1, #i, 2 do
   if i[k] == 'last-generated-id' then redis.call('XSETID', KEYS[5], i[k + 1]) end

@@ -30,6 +30,14 @@ type Compactor struct {
 	now      func() time.Time
 	observer CompactionObserver
 	log      *slog.Logger
+	replicas Replicas // nil: none are waited for
+	most     int      // how many replicas Redis is run with
+}
+
+// Replicas tells what Redis's replicas have: Confirm calls done once, with nil when n replicas of the Redis of this identity
+// have all that it had accepted before the call.
+type Replicas interface {
+	Confirm(id redisstream.Identity, n int, done func(error))
 }
 
 // NewCompactor makes one for the Redis that holds the messages. memory bounds the map of keys of a pass, in bytes; a pass
@@ -38,6 +46,10 @@ func NewCompactor(s *redisstream.Shard, memory int64, o CompactionObserver, log 
 	return &Compactor{shard: s, memory: memory, now: time.Now, observer: o, log: log}
 }
 
+// AwaitReplicas has passes compact only what as many replicas have as min.insync.replicas asks for, of those that Redis is
+// run with: what lies below the high watermark. It is called before the first pass.
+func (c *Compactor) AwaitReplicas(r Replicas, run int) { c.replicas, c.most = r, run }
+
 // Compact makes one pass over a partition if one is due, and gives back the memory of what passes removed.
 func (c *Compactor) Compact(ctx context.Context, t *Target) error {
 	g := &t.Glance
@@ -45,15 +57,12 @@ func (c *Compactor) Compact(ctx context.Context, t *Target) error {
 		return nil
 	}
 	p := &pass{
-		Compactor: c, began: c.now(), view: &g.View, state: newCompactionState(t),
+		Compactor: c, began: c.now(), view: &g.View, state: newCompactionState(t), identity: c.shard.Identity(),
 		redis: redisstream.Compaction{Shard: c.shard, Keys: t.Keys, Claim: redisstream.Claim{TopicID: t.TopicID, Fence: t.Fence}, Open: g.Open},
 	}
-	due, err := p.plan(ctx)
-	if err == nil && due {
-		err = p.run(ctx)
-		c.observer.CompactionPassed(c.now().Sub(p.began), p.scanned, p.removed, err)
-		c.log.Info("compacted", "topic", t.Ref.Topic, "partition", t.Ref.Partition, "below", p.to, "records", p.scanned,
-			"removed", p.removed, "took", c.now().Sub(p.began), "error", err)
+	err := p.tidy(ctx, g.Copied)
+	if err == nil {
+		err = p.passIfDue(ctx, t)
 	}
 	if err == nil {
 		err = p.rewrite(ctx)
@@ -65,6 +74,34 @@ func (c *Compactor) Compact(ctx context.Context, t *Target) error {
 		return fmt.Errorf("compact topic %s partition %d: %w", t.Ref.Topic, t.Ref.Partition, err)
 	}
 	return nil
+}
+
+// passIfDue makes the pass that is due, and reports it.
+func (p *pass) passIfDue(ctx context.Context, t *Target) error {
+	due, err := p.plan(ctx)
+	if err != nil || !due {
+		return err
+	}
+	err = p.make(ctx)
+	log, took := p.log.With("topic", t.Ref.Topic, "partition", t.Ref.Partition), p.now().Sub(p.began)
+	if errors.Is(err, redisstream.ErrReplicasBehind) {
+		log.Debug("compaction waits for Redis's replicas", "error", err)
+		return nil
+	}
+	p.observer.CompactionPassed(took, p.scanned, p.removed, err)
+	if err == nil {
+		log.Info("compacted", "below", p.to, "records", p.scanned, "removed", p.removed, "took", took)
+	}
+	return err
+}
+
+// tidy removes what a rewrite has left whose worker died, before anything else: a copy that would be begun anew takes memory
+// meanwhile.
+func (p *pass) tidy(ctx context.Context, copied bool) error {
+	if !copied {
+		return nil
+	}
+	return p.shard.DropCopy(ctx, p.redis.Keys, p.redis.Claim)
 }
 
 // A stream whose nodes are used to less than this is written anew, unless they are few.

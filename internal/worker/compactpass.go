@@ -18,6 +18,8 @@ type pass struct {
 	view  *redisstream.View
 	state compactionState
 	began time.Time
+	// identity is that of the Redis whose records are looked at.
+	identity redisstream.Identity
 
 	dirty   bool   // else only tombstones are looked for
 	to      int64  // the first offset that the pass leaves alone
@@ -72,10 +74,12 @@ func (p *pass) firstSince(ctx context.Context, ms uint64) (offset int64, at uint
 	return offset, at, nil
 }
 
-// run makes the pass and notes it in the registry.
-func (p *pass) run(ctx context.Context) error {
-	if err := p.mapKeys(ctx); err != nil {
-		return err
+// make makes the pass and notes it in the registry.
+func (p *pass) make(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{p.replicated, p.mapKeys, p.replicated} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	p.stones = append(slices.Clone(p.state.stones), redisstream.Tombstones{To: p.to})
 	for i := range p.stones {
@@ -95,6 +99,23 @@ func (p *pass) run(ctx context.Context) error {
 	p.stones[len(p.stones)-1].Ms = now
 	clean := redisstream.Clean{To: p.to, Ms: p.toMs, Kept: p.kept, Passed: now, Tombstones: fewTombstones(p.stones), Holes: p.holes}
 	return p.redis.Note(ctx, p.view, &clean)
+}
+
+// replicated waits until the replicas have all that is dirty: a record goes only once the one that supersedes it is below
+// the high watermark. It is asked before the keys are mapped, for nothing is to be done else, and again after: what was
+// mapped must be what they have, also when another Redis has become the master.
+func (p *pass) replicated(ctx context.Context) error {
+	n := min(p.state.cfg.MinInsyncReplicas, 1+p.most) - 1
+	if !p.dirty || p.replicas == nil || n <= 0 {
+		return nil
+	}
+	_, err := redisstream.Await(ctx, func(done func(struct{}, error)) {
+		p.replicas.Confirm(p.identity, n, func(err error) { done(struct{}{}, err) })
+	})
+	if err != nil {
+		return fmt.Errorf("wait for replicas: %w", err)
+	}
+	return nil
 }
 
 // mapKeys maps the keys of the dirty part, as far as there is memory: the pass ends where it is full.

@@ -39,7 +39,7 @@ func (s *Storage) work(ctx context.Context, t *Target) error {
 // step does the first thing that is due, and reports whether there was one.
 func (s *Storage) step(ctx context.Context, t *Target) (more bool, err error) {
 	z := s.sizes.of(t)
-	if t.Glance.Copied { // a worker died in a rewrite: this one makes none before it has been everywhere
+	if t.Glance.Copied && !t.Config.Compact { // else the next pass drops it: one may be copying right now
 		if err := s.hold(ctx); err != nil {
 			return false, err
 		}

@@ -1,8 +1,11 @@
 package partition_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
+	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,5 +91,28 @@ func TestBoundsAreToldFromMemoryWhileRedisIsAway(t *testing.T) {
 	s.Kill()
 	if b := f.bounds(ref); b.LogEnd != 20 {
 		t.Errorf("bounds %+v", b)
+	}
+}
+
+// A takeover reads the registry before other things: what rises meanwhile is asked for by the first read.
+func TestALogStartThatRoseDuringATakeoverHolds(t *testing.T) {
+	s := redistest.Start(t)
+	before, ref := newFixture(t, s, "1/a", nil), newRef("t")
+	before.mustAppend(ref, numbers(0, 20)...)
+	if err := before.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	f := hooked(t, s, &hookedShard{wrap: func(c redisstream.Conn) redisstream.Conn {
+		return &tappedConn{Conn: c, reply: func(r redisstream.Reply) redisstream.Reply { return r }, write: func(w io.Writer, p []byte) (int, error) {
+			if bytes.Contains(p, []byte("HSCAN")) { // the state, which is read after the registry
+				once.Do(func() { before.raise(ref, 5) })
+			}
+			return w.Write(p)
+		}}
+	}}, nil, partition.Dependencies{})
+	f.mustAppend(ref, "20")
+	if err := f.readAt(ref, 4); !errors.Is(err, partition.ErrOffsetOutOfRange) {
+		t.Errorf("below the log start: %v", err)
 	}
 }

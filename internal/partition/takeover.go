@@ -257,7 +257,7 @@ func (p *Partition) adopt(t *takeover, end int64) {
 	p.ends.epochs = view.Epochs
 	p.ends.logStart = min(max(view.LogStart, 0), end)
 	p.ends.view = &view
-	p.start.seen = p.env.now()
+	p.start.seen = p.env.now() - startStale // it may have risen since the registry was read: the first read asks again
 	p.env.budget.reset(&p.tail)
 	p.positions.forget()
 }

@@ -73,6 +73,9 @@ func (w *world) check(b *broker, open Latitude) error {
 			return fmt.Errorf("read from offset %d outside of [%d, %d]: %w, want %w", outside, w.log.Start, w.log.End, err, partition.ErrOffsetOutOfRange)
 		}
 	}
+	if err := w.checkEdges(b); err != nil {
+		return err
+	}
 	return w.checkTimes(b)
 }
 

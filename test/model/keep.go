@@ -79,13 +79,17 @@ func (w *world) tick() (Latitude, error) {
 	if err != nil {
 		return Latitude{}, fmt.Errorf("tick: %w", err)
 	}
-	if err := w.checkBytes(); err != nil {
+	if err := w.each(func(int) error { return errors.Join(w.checkBytes(), w.checkKept(), w.checkKeys()) }); err != nil {
 		return Latitude{}, err
 	}
-	if err := w.checkKept(); err != nil {
-		return Latitude{}, err
+	return Latitude{}, w.checkAll(open)
+}
+
+// cutShort takes back what must have happened: the worker may have died, or was refused, before it did anything.
+func cutShort(open []Latitude) {
+	for i := range open {
+		open[i].StartMin, open[i].MustLack = 0, nil
 	}
-	return Latitude{}, w.checkAnew(open)
 }
 
 // cutTick has a storage worker die somewhere in its tick.
@@ -96,13 +100,13 @@ func (w *world) cutTick() (Latitude, error) {
 		_, err := w.tickUntil(limit)
 		return err
 	})
-	open.StartMin, open.MustLack = 0, nil // it may have died before it did anything
+	cutShort(open)
 	w.endKeeper()
 	w.keeper = w.startKeeper(w.uri.Address)
 	if err != nil {
 		return Latitude{}, err
 	}
-	return Latitude{}, w.checkAnew(open)
+	return Latitude{}, w.checkAll(open)
 }
 
 // wokenTick has a storage worker wake up that slept while the next one took over. It is refused at partitions that the next
@@ -124,11 +128,11 @@ func (w *world) wokenTick() (Latitude, error) {
 		}
 		return err
 	})
-	open.StartMin, open.MustLack = 0, nil
+	cutShort(open)
 	if err != nil {
 		return Latitude{}, fmt.Errorf("woken worker's tick: %w", err)
 	}
-	return Latitude{}, w.checkAnew(open)
+	return Latitude{}, w.checkAll(open)
 }
 
 // tickUntil runs a tick of a worker that dies after so many commands, unless it is done before, and tells how many it sent.
@@ -163,20 +167,29 @@ func (w *world) tickUntil(limit int) (commands int, err error) {
 	}
 }
 
-// retaining carries out a step in which retention may let records go, and returns what it may and must.
-func (w *world) retaining(step func() error) (Latitude, error) {
+// retaining carries out a step in which retention may let records go, and returns what it may and must, by partition.
+func (w *world) retaining(step func() error) ([]Latitude, error) {
 	before, err := w.now()
 	if err != nil {
-		return Latitude{}, err
+		return nil, err
 	}
 	if err := step(); err != nil {
-		return Latitude{}, err
+		return nil, err
 	}
 	after, err := w.now()
 	if err != nil {
-		return Latitude{}, err
+		return nil, err
 	}
-	open := Latitude{StartMax: w.log.First()} // what was trimmed by hand may be found out
+	all := make([]Latitude, len(w.parts))
+	return all, w.each(func(i int) (err error) {
+		all[i], err = w.retained(before, after)
+		return err
+	})
+}
+
+// retained is what retention between two moments, in Redis's time, may let go of the partition, and must.
+func (w *world) retained(before, after uint64) (open Latitude, err error) {
+	open = Latitude{StartMax: w.log.First()} // what was trimmed by hand may be found out
 	c := &w.topic.Config
 	if c.Delete && c.RetentionMs >= 0 {
 		open.StartMin = w.log.Expired(before - uint64(c.RetentionMs))

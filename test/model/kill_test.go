@@ -112,7 +112,7 @@ func (s *stage) kill(t *testing.T, scene scene, limit int) (commands int, end st
 	if err != nil {
 		return 0, "", err
 	}
-	open.StartMin, open.MustLack = 0, nil
+	cutShort(open)
 	if err := w.checkAnew(open); err != nil {
 		return 0, "", fmt.Errorf("after the kill: %w", err)
 	}

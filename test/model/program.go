@@ -27,6 +27,8 @@ var steps = []step{
 	{4, (*world).cutTick},
 	{2, (*world).wokenTick},
 	{3, (*world).alter},
+	{1, (*world).grow},
+	{1, (*world).restartRedis},
 	{3, (*world).publishDictionary},
 }
 
@@ -58,6 +60,7 @@ func (s *stage) play(ctx context.Context, seed uint64, length int) error {
 }
 
 func (w *world) step() error {
+	w.part = w.parts[w.rnd.IntN(len(w.parts))]
 	open, err := w.choose().run(w)
 	if err != nil {
 		return err
@@ -82,16 +85,24 @@ func (w *world) choose() step {
 // readElsewhere compares everything through a broker that knows nothing yet: all it has is what Redis says.
 func (w *world) readElsewhere() (Latitude, error) {
 	w.say("read by a new broker")
-	return Latitude{}, w.checkAnew(Latitude{})
+	return Latitude{}, w.checkAnew(make([]Latitude, len(w.parts)))
 }
 
-// checkAnew compares everything with what Redis has, caches apart: what a step left open is taken from there.
-func (w *world) checkAnew(open Latitude) error {
+// checkAnew compares everything with what Redis has, caches apart: what a step left open, by partition, is taken from there.
+func (w *world) checkAnew(open []Latitude) error {
 	b := w.startBroker(3)
 	b.fresh = true
-	if err := w.check(b, open); err != nil {
+	if err := w.each(func(i int) error { return w.check(b, open[i]) }); err != nil {
 		b.crash()
 		return err
 	}
 	return b.stop(w.ctx)
+}
+
+// checkAll compares everything with what Redis has, and then with what the active broker answers.
+func (w *world) checkAll(open []Latitude) error {
+	if err := w.checkAnew(open); err != nil {
+		return err
+	}
+	return w.each(func(int) error { return w.check(w.broker(), Latitude{}) })
 }

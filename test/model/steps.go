@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -55,8 +56,7 @@ func (w *world) lead(unknown ...Record) error {
 	return w.learnAppendTimes()
 }
 
-// crash kills the active broker while a batch is on its way. Its producer finds out at the broker's next life: an
-// idempotent one sends the batch again, of another one it is open whether it is there.
+// crash kills the active broker while a batch is on its way. Its producer finds out at the broker's next life.
 func (w *world) crash() (Latitude, error) {
 	p, old := w.anyProducer(), w.broker()
 	records, opt := w.records(), w.options()
@@ -72,23 +72,57 @@ func (w *world) crash() (Latitude, error) {
 		w.say("it is known to be dead")
 	}
 	w.brokers[w.active] = w.startBroker(w.active + 1)
-	o := <-done
+	return Latitude{}, w.findOut(p, records, opt, <-done)
+}
+
+// restartRedis kills Redis while a batch is on its way, and starts it again with what its AOF has. Nothing that was
+// acknowledged is lost.
+func (w *world) restartRedis() (Latitude, error) {
+	p, b := w.anyProducer(), w.broker()
+	records, opt := w.records(), w.options()
+	w.say("produce %s by producer %d, sequence %d", describe(records), p.id, p.sequence)
+	done, err := b.send(w.ref, records, p.identity, opt)
+	if err != nil {
+		return Latitude{}, err
+	}
+	w.say("restart redis meanwhile")
+	w.server.Kill()
+	w.server.Restart()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		_, err := w.now()
+		for _, shard := range []*redisstream.Shard{w.hands, w.keeper.shard} {
+			_, failed := shard.Look(w.ctx, w.keys)
+			err = errors.Join(err, failed)
+		}
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			return Latitude{}, fmt.Errorf("reach redis again: %w", err)
+		}
+	}
+	return Latitude{}, w.findOut(p, records, opt, <-done)
+}
+
+// findOut has a producer learn what came of a batch that something went wrong with: an idempotent one sends it again, of
+// another one it is open whether it is there.
+func (w *world) findOut(p *producer, records []Record, opt partition.AppendOptions, o outcome) error {
 	if o.err != nil && p.id < 0 {
 		if opt.LogAppendTime {
 			setTime(records, unknownTime)
 		}
-		return Latitude{}, w.lead(records...)
+		return w.lead(records...)
 	}
 	if o.err != nil {
 		o.got, o.err = w.broker().deliver(w.ref, records, p.identity, opt)
 	}
 	if o.err != nil {
-		return Latitude{}, fmt.Errorf("producer %d: %w", p.id, o.err)
+		return fmt.Errorf("producer %d: %w", p.id, o.err)
 	}
 	if err := w.acknowledged(p, records, o.got); err != nil {
-		return Latitude{}, err
+		return err
 	}
-	return Latitude{}, w.lead()
+	return w.lead()
 }
 
 // roll seals the open segment, as the worker does behind the owner's back.

@@ -12,7 +12,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/korvet-io/korvet/internal/metadata"
-	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/internal/topicconfig"
@@ -20,6 +19,7 @@ import (
 
 // stage is a Redis on which programs are played, one after the other.
 type stage struct {
+	server *redistest.Server
 	redis  rueidis.Client
 	uri    redisstream.Options
 	schema *topicconfig.Schema
@@ -27,7 +27,7 @@ type stage struct {
 }
 
 func newStage(t *testing.T) *stage {
-	server := redistest.Start(t)
+	server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "no") // the process dies only, not the machine
 	uri, err := redisstream.ParseURI(server.URI())
 	if err != nil {
 		t.Fatal(err)
@@ -36,29 +36,25 @@ func newStage(t *testing.T) *stage {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	return &stage{redis: server.Client(), uri: uri, schema: schema}
+	return &stage{server: server, redis: server.Client(), uri: uri, schema: schema}
 }
 
-// world is what one program runs in: a partition, the brokers that may lead it, and the log it should be.
+// world is what one program runs in: a topic's partitions, the brokers that may lead them, and the logs they should be.
 type world struct {
 	*stage
+	*part      // the one that the step is about
+	parts      []*part
 	ctx        context.Context
 	rnd        *rand.Rand
 	store      *metadata.Store
 	topic      *metadata.Topic
-	ref        partition.Ref
-	keys       redisstream.Keys
 	brokers    [2]*broker
-	active     int   // the broker that producers and consumers talk to
 	lives      int   // of brokers so far
 	cacheBytes int64 // of a broker's tail cache
 	dead       sync.Map
 	keeper     *keeper
 	hands      *redisstream.Shard // nobody's: what is done to the partition from outside goes this way
-
-	log       Log
-	producers []*producer
-	said      []string // what the program did
+	said       []string           // what the program did
 }
 
 // producer is one producer's memory of what it sent.
@@ -78,8 +74,9 @@ type sentBatch struct {
 func (s *stage) open(ctx context.Context, seed uint64, settings map[string]string) (*world, error) {
 	w := &world{stage: s, ctx: ctx, rnd: rand.New(rand.NewPCG(seed, 1))}
 	w.cacheBytes = [...]int64{1, 16 << 10, 64 << 20}[w.rnd.IntN(3)]
+	partitions := 1
 	if settings == nil {
-		settings = w.anySettings()
+		settings, partitions = w.anySettings(), 1+w.rnd.IntN(3)
 	}
 	if err := s.redis.Do(ctx, s.redis.B().Flushall().Build()).Error(); err != nil {
 		return nil, fmt.Errorf("empty redis: %w", err)
@@ -91,18 +88,17 @@ func (s *stage) open(ctx context.Context, seed uint64, settings map[string]strin
 	if err != nil {
 		return nil, err
 	}
-	if w.topic, err = w.store.Create(ctx, "t", 1, settings); err != nil {
+	if w.topic, err = w.store.Create(ctx, "t", int32(partitions), settings); err != nil {
 		return nil, err
 	}
-	w.say("create the topic with %v, tail cache %d B", settings, w.cacheBytes)
-	w.ref = partition.Ref{Topic: w.topic.Name, ID: w.topic.ID}
-	w.keys = redisstream.NewKeys("korvet", w.ref.Topic, w.ref.Partition)
+	w.said = append(w.said, fmt.Sprintf("create the topic with %d partitions and %v, tail cache %d B", partitions, settings, w.cacheBytes))
+	for range partitions {
+		w.addPart()
+	}
+	w.part = w.parts[0]
 	w.hands, w.keeper = w.connectTo(s.uri.Address), w.startKeeper(s.uri.Address)
 	for i := range w.brokers {
 		w.brokers[i] = w.startBroker(i + 1)
-	}
-	for i := range int64(4) {
-		w.producers = append(w.producers, &producer{identity: identity{id: i - 1}}) // the first is not idempotent
 	}
 	return w, nil
 }
@@ -117,7 +113,7 @@ func (w *world) close() {
 }
 
 func (w *world) say(format string, args ...any) {
-	w.said = append(w.said, fmt.Sprintf(format, args...))
+	w.said = append(w.said, fmt.Sprintf("%d: ", w.ref.Partition)+fmt.Sprintf(format, args...))
 }
 
 func (w *world) broker() *broker { return w.brokers[w.active] }

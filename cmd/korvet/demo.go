@@ -37,8 +37,9 @@ func newDemo(e *env) *cobra.Command {
 		Use:   "demo",
 		Short: "Start a Redis and a broker and stream made-up shop events through them, with a live view",
 		Long: `Start a Redis and a broker, both on this machine's loopback address, and stream made-up shop events through the
-topic "events", where a group of two consumers reads them, with a live view. Not on a terminal, and with
---verbose, it prints one line a second. Ctrl-C stops everything; the data stays and the next run goes on with it.`,
+topic "events", where a group of two consumers reads them, with a live view of how they come and go: Redis keeps them in
+segments of a few seconds, their values compressed with a dictionary, for a minute. Not on a terminal, and with
+--verbose, it prints one line a second. Ctrl-C stops everything; the data stays and the next run goes on from there.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), e) },
 	}
@@ -103,7 +104,9 @@ func (f *demoFlags) options(e *env) (app.Options, error) {
 	settings := []string{
 		"korvet.broker.host=127.0.0.1", "korvet.broker.port=" + strconv.Itoa(f.kafkaPort),
 		"korvet.http.host=127.0.0.1", "korvet.http.port=" + strconv.Itoa(f.httpPort),
-		"korvet.broker.rebalance-delay=100ms", // both members start at once
+		"korvet.broker.rebalance-delay=100ms",                            // both members start at once
+		"korvet.storage.worker.tick-interval=1s",                         // what retention drops goes while one looks on
+		"korvet.storage.local.compression.dictionary.sample-records=500", // and values get smaller
 	}
 	if f.redisURI != "" {
 		settings = append(settings, "korvet.redis.uri="+f.redisURI)
@@ -174,7 +177,8 @@ func (f *demoFlags) stream(ctx context.Context, e *env, broker *app.Broker, c *c
 		fmt.Fprintf(e.out, "kafka %s, http %s, redis %s, topic %s\n", places.Kafka, places.HTTP, places.Redis, demo.Topic)
 	}
 	acked, err := demo.Run(ctx, demo.Options{
-		Places: places, Rate: f.rate, Records: f.records, Memory: memory.Used, Terminal: terminal, Out: e.out,
+		Places: places, Rate: f.rate, Records: f.records,
+		Memory: memory.Used, Tier: memory.Tier(c.Namespace, demo.Topic, demo.Partitions).Look, Terminal: terminal, Out: e.out,
 		Random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)), Now: time.Now,
 	})
 	if terminal != nil {
@@ -193,7 +197,7 @@ func (f *demoFlags) stream(ctx context.Context, e *env, broker *app.Broker, c *c
 func (f *demoFlags) summary(out io.Writer, acked int64) {
 	fmt.Fprintf(out, "%d records were produced and acknowledged", acked)
 	if f.redisURI == "" {
-		fmt.Fprintf(out, "; they are in %s, and the next run goes on with them", f.dataDir)
+		fmt.Fprintf(out, "; the data is in %s, and the next run goes on from there", f.dataDir)
 	}
 	fmt.Fprintln(out)
 }

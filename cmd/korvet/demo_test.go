@@ -82,8 +82,17 @@ func TestDemoReadsInAGroupThatGoesOnWhereTheRunBeforeEnded(t *testing.T) {
 		return committed == 21
 	})
 	eventually(t, "the members' partitions, and no lag:\n", r.out, func() bool {
-		return strings.Contains(r.out.String(), "total_out=1 ") && regexp.MustCompile(`lag=0,0,0 read_by=[12],[12],[12]`).MatchString(r.out.String())
+		return strings.Contains(r.out.String(), "total_out=1 ") && regexp.MustCompile(`lag=0,0,0 read_by=[12],[12],[12] codec=zstd `).MatchString(r.out.String())
 	})
+}
+
+func TestDemoSealsSegmentsWhileOneLooksOn(t *testing.T) {
+	h := newHome(t)
+	r := h.start(h.demo("--rate", "20000")...)
+	eventually(t, "sealed segments, a dictionary, and what values take:\n", r.out, func() bool {
+		return regexp.MustCompile(`codec=zstd\+dictionary sealed=[1-9]\d* dropped=\d+ values=[1-9]\S* stored_as=[1-9]\S* in_redis=[1-9]`).MatchString(r.out.String())
+	})
+	r.interrupt(syscall.SIGINT)
 }
 
 func TestDemoEndsOnCtrlCAndLeavesNoProcess(t *testing.T) {
@@ -97,7 +106,7 @@ func TestDemoEndsOnCtrlCAndLeavesNoProcess(t *testing.T) {
 	if !gone(child) {
 		t.Error("its Redis lives")
 	}
-	if !strings.Contains(r.out.String(), "the next run goes on with them") {
+	if !strings.Contains(r.out.String(), "the next run goes on from there") {
 		t.Errorf("said %s", r.out)
 	}
 }

@@ -138,6 +138,9 @@ func TestAFrameOfAnotherDictionaryNamesIt(t *testing.T) {
 	if id, err := FrameDictionary(frame); id != 2 || err != nil {
 		t.Errorf("the frame names %d, %v", id, err)
 	}
+	if size, err := FrameSize(frame); size != len(event(1)) || err != nil {
+		t.Errorf("the frame says that it holds %d bytes, %v", size, err)
+	}
 	if got, err := Zstd.Decode(nil, Zstd.Append(nil, event(1), nil), 1000, one); err != nil || !bytes.Equal(got, event(1)) {
 		t.Errorf("a frame without a dictionary: %q, %v", got, err)
 	}

@@ -22,6 +22,9 @@ func FuzzDecode(f *testing.F) {
 		if len(got) > fuzzLimit {
 			t.Fatalf("%s: %d bytes, %v", c, len(got), err)
 		}
+		if size, unknown := FrameSize(frame); unknown == nil && err == nil && c == Zstd && size != len(got) {
+			t.Fatalf("%d bytes, and the header says %d", len(got), size)
+		}
 		if err == nil && c != None && len(got) > 0 {
 			again, err := c.Decode(nil, c.Append(nil, got, d), fuzzLimit, d)
 			if err != nil || !bytes.Equal(again, got) {

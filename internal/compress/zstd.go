@@ -3,6 +3,7 @@ package compress
 import (
 	"bytes"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 
@@ -25,6 +26,18 @@ func FrameDictionary(frame []byte) (uint32, error) {
 		return 0, err
 	}
 	return h.DictionaryID, nil
+}
+
+// FrameSize tells how large the value in a zstd frame is, in bytes, where its header says so. Frames of this package do.
+func FrameSize(frame []byte) (int, error) {
+	var h zstd.Header
+	if err := h.Decode(frame); err != nil {
+		return 0, err
+	}
+	if h.Skippable || !h.HasFCS || h.FrameContentSize > math.MaxInt32 {
+		return 0, errFrame
+	}
+	return int(h.FrameContentSize), nil
 }
 
 func decodeZstd(dst, frame []byte, limit int, d *Dictionary) ([]byte, error) {

@@ -28,8 +28,8 @@ const (
 // reading counts what the members of a group read. It is safe for concurrent use.
 type reading struct {
 	mu   sync.Mutex
-	from [partitions]int64 // where this run's own records begin
-	next [partitions]int64 // read to here
+	from [Partitions]int64 // where this run's own records begin
+	next [Partitions]int64 // read to here
 	all  int64             // records, those of earlier runs and any read twice included
 }
 
@@ -39,7 +39,7 @@ func (r *reading) add(fetches kgo.Fetches) int64 {
 	defer r.mu.Unlock()
 	fetches.EachRecord(func(record *kgo.Record) {
 		r.all++
-		if p := int(record.Partition); p < partitions {
+		if p := int(record.Partition); p < Partitions {
 			r.next[p] = max(r.next[p], record.Offset+1)
 		}
 	})

@@ -19,7 +19,21 @@ import (
 // Topic is where the events go.
 const Topic = "events"
 
-const partitions = 3
+// Partitions are how many it has.
+const Partitions = 3
+
+const codecSetting = "storage.compression.type"
+
+// settings are the topic's: segments that are sealed and dropped while one looks on. What was produced a minute ago has
+// been read by then.
+func settings() map[string]*string {
+	return map[string]*string{
+		codecSetting:    kadm.StringPtr("zstd"),
+		"segment.ms":    kadm.StringPtr("8000"),
+		"segment.bytes": kadm.StringPtr("1048576"),
+		"retention.ms":  kadm.StringPtr("60000"),
+	}
+}
 
 // Options are how the demo runs.
 type Options struct {
@@ -28,7 +42,9 @@ type Options struct {
 	// Records ends the demo when so many were acknowledged and read back; 0: it goes on.
 	Records int64
 	// Memory tells Redis's used memory in bytes.
-	Memory   func(context.Context) (int64, error)
+	Memory func(context.Context) (int64, error)
+	// Tier tells how Redis keeps the topic, but for the codec.
+	Tier     func(context.Context) (Tier, error)
 	Terminal *Terminal // nil: one plain line a second on Out
 	Out      io.Writer
 	Random   *rand.Rand
@@ -45,6 +61,7 @@ type run struct {
 
 	acked, failed atomic.Int64
 	read          reading
+	codec         string // of the topic's values in Redis
 	latency       latencies
 	allAcked      chan struct{} // closed when Options.Records were acknowledged
 	allRead       chan struct{} // closed when as many were read
@@ -103,8 +120,30 @@ func (r *run) connect(ctx context.Context) error {
 	}
 	defer setup.Close()
 	admin := kadm.NewClient(setup)
-	if _, err := admin.CreateTopic(ctx, partitions, -1, nil, Topic); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+	if err := r.prepare(ctx, admin); err != nil {
+		return err
+	}
+	r.client, err = kgo.NewClient(seed, kgo.ClientID("korvet-demo"), kgo.ProducerLinger(0))
+	if err != nil {
+		return fmt.Errorf("connect to the broker: %w", err)
+	}
+	r.admin = kadm.NewClient(r.client)
+	return r.openMembers()
+}
+
+// prepare creates the topic, and notes where this run's records begin. A topic that is there already keeps its settings.
+func (r *run) prepare(ctx context.Context, admin *kadm.Client) error {
+	if _, err := admin.CreateTopic(ctx, Partitions, -1, settings(), Topic); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 		return fmt.Errorf("create topic %s: %w", Topic, err)
+	}
+	configs, err := admin.DescribeTopicConfigs(ctx, Topic)
+	if err != nil {
+		return fmt.Errorf("read settings of topic %s: %w", Topic, err)
+	}
+	for _, c := range configs[0].Configs {
+		if c.Key == codecSetting {
+			r.codec = c.MaybeValue()
+		}
 	}
 	ends, err := admin.ListEndOffsets(ctx, Topic)
 	if err == nil {
@@ -114,16 +153,11 @@ func (r *run) connect(ctx context.Context) error {
 		return fmt.Errorf("list offsets of topic %s: %w", Topic, err)
 	}
 	ends.Each(func(o kadm.ListedOffset) {
-		if int(o.Partition) < partitions {
+		if int(o.Partition) < Partitions {
 			r.read.from[o.Partition] = o.Offset
 		}
 	})
-	r.client, err = kgo.NewClient(seed, kgo.ClientID("korvet-demo"), kgo.ProducerLinger(0))
-	if err != nil {
-		return fmt.Errorf("connect to the broker: %w", err)
-	}
-	r.admin = kadm.NewClient(r.client)
-	return r.openMembers()
+	return nil
 }
 
 // produce sends events at the rate that is asked for.

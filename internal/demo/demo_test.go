@@ -76,7 +76,7 @@ func TestPercentilesForgetWhatIsLongAgo(t *testing.T) {
 
 func TestFramesFitTheScreen(t *testing.T) {
 	s := Sample{Partitions: []Partition{{End: 1}, {End: 2}, {End: 3, Reader: 2}}, LastEvent: strings.Repeat("é", 300), ratesHistory: []float64{1, 2}}
-	text := frame(lines(Places{Kafka: "localhost:9092"}, s), 40, 12)
+	text := frame(lines(Places{Kafka: "localhost:9092"}, s, 12), 40, 12)
 	drawn := strings.Split(text, "\r\n")
 	if len(drawn) != 12 {
 		t.Errorf("%d lines", len(drawn))
@@ -94,8 +94,10 @@ func TestFramesFitTheScreen(t *testing.T) {
 
 func TestNothingButTheEventIsCutAt80Columns(t *testing.T) {
 	const place = "127.0.0.1:65535"
-	s := Sample{GroupState: "Stable", Partitions: []Partition{{Start: 100_000_000, End: 200_000_000, Committed: 123_456_789, Reader: 2}}, LastEvent: "{}"}
-	for _, line := range lines(Places{Kafka: place, HTTP: place, Redis: place, RedisPort: "65535", Namespace: "korvet", Program: "bin/korvet"}, s) {
+	segment := Segment{Number: 1234, First: 199_999_999, Next: 200_000_000, Values: 1 << 30, Stored: 1 << 29, Bytes: 1 << 29, Age: time.Minute}
+	tier := Tier{Codec: "zstd", Dictionary: true, Logs: []Log{{Sealed: []Segment{segment, segment}, Open: segment}, {}, {}}}
+	s := Sample{GroupState: "Stable", Tier: tier, Partitions: []Partition{{Start: 100_000_000, End: 200_000_000, Committed: 123_456_789, Reader: 2}}, LastEvent: "{}"}
+	for _, line := range lines(Places{Kafka: place, HTTP: place, Redis: place, RedisPort: "65535", Namespace: "korvet", Program: "bin/korvet"}, s, 0) {
 		if n := utf8.RuneCountInString(line); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
 		}
@@ -103,8 +105,9 @@ func TestNothingButTheEventIsCutAt80Columns(t *testing.T) {
 }
 
 func TestPlainLinesHoldOneValueAWord(t *testing.T) {
-	s := Sample{Elapsed: 2 * time.Second, InRate: 49.6, OutRate: 50, In: 100, Out: 99, P50: 612 * time.Microsecond, P99: 3 * time.Millisecond, RedisMemory: 3 << 20, Partitions: []Partition{{End: 40, Committed: 39, Reader: 1}, {End: 30, Committed: 30, Reader: 1}, {End: 30, Start: 20, Reader: 2}}, Failed: 1}
-	const want = "2s in=50/s out=50/s total_in=100 total_out=99 ack_p50=0.61ms ack_p99=3.00ms redis_memory=3.0MB log_end=40,30,30 lag=1,0,10 read_by=1,1,2 failed=1"
+	s := Sample{Elapsed: 2 * time.Second, InRate: 49.6, OutRate: 50, In: 100, Out: 99, P50: 612 * time.Microsecond, P99: 3 * time.Millisecond, RedisMemory: 3 << 20, Partitions: []Partition{{End: 40, Committed: 39, Reader: 1}, {End: 30, Committed: 30, Reader: 1}, {End: 30, Start: 20, Reader: 2}}, Failed: 1,
+		Tier: Tier{Codec: "zstd", Dictionary: true, Logs: []Log{{Sealed: []Segment{{Number: 2, Values: 3000, Stored: 1000, Bytes: 2048}}, Open: Segment{Number: 3}}}}}
+	const want = "2s in=50/s out=50/s total_in=100 total_out=99 ack_p50=0.61ms ack_p99=3.00ms redis_memory=3.0MB log_start=0,0,20 log_end=40,30,30 lag=1,0,10 read_by=1,1,2 codec=zstd+dictionary sealed=1 dropped=2 values=2.9KB stored_as=1.0KB in_redis=2.0KB failed=1"
 	if got := plain(s); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

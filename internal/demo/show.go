@@ -26,7 +26,8 @@ func (r *run) show(ctx context.Context) {
 		s := r.sample(ctx, before)
 		switch {
 		case r.opt.Terminal != nil:
-			r.opt.Terminal.Show(lines(r.opt.Places, s))
+			_, rows := r.opt.Terminal.Size()
+			r.opt.Terminal.Show(lines(r.opt.Places, s, rows))
 		case before.Elapsed > 0: // there is nothing to say before the first second is over
 			fmt.Fprintln(r.opt.Out, plain(s))
 		}
@@ -48,7 +49,7 @@ func (r *run) sample(ctx context.Context, before Sample) Sample {
 		In:           r.acked.Load(),
 		Out:          r.read.total(),
 		Failed:       r.failed.Load(),
-		Partitions:   make([]Partition, partitions),
+		Partitions:   make([]Partition, Partitions),
 		GroupState:   before.GroupState,
 		ratesHistory: before.ratesHistory,
 	}
@@ -68,6 +69,10 @@ func (r *run) sample(ctx context.Context, before Sample) Sample {
 	copy(s.Partitions, before.Partitions)
 	r.group(ctx, &s)
 	r.offsets(ctx, &s)
+	if s.Tier, err = r.opt.Tier(ctx); err != nil {
+		s.Tier = before.Tier
+	}
+	s.Tier.Codec = r.codec
 	r.mu.Lock()
 	s.LastEvent, s.LastProblem = r.lastEvent, r.lastProblem
 	r.mu.Unlock()

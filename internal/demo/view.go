@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type Sample struct {
 	RedisMemory  int64         // bytes; -1: Redis does not answer
 	Partitions   []Partition
 	GroupState   string // of Group, as Kafka names it
+	Tier         Tier
 	LastEvent    string
 	LastProblem  string
 	ratesHistory []float64
@@ -41,15 +43,15 @@ type Partition struct {
 // lag is what the group has not committed yet.
 func (p Partition) lag() int64 { return max(0, p.End-max(p.Committed, p.Start)) }
 
-// lines renders a sample for a terminal.
-func lines(p Places, s Sample) []string {
-	out := []string{
+// lines renders a sample for a terminal of so many rows.
+func lines(p Places, s Sample, rows int) []string {
+	top := []string{
 		fmt.Sprintf("korvet demo  kafka %s  http %s  redis %s", p.Kafka, p.HTTP, p.Redis),
 		"",
 		fmt.Sprintf("  in     %10s records/s   %14s records   %s", grouped(int64(s.InRate+0.5)), grouped(s.In), sparkline(s.ratesHistory)),
 		fmt.Sprintf("  out    %10s records/s   %14s records", grouped(int64(s.OutRate+0.5)), grouped(s.Out)),
-		fmt.Sprintf("  acknowledged  p50 %-9s p99 %s", latency(s.P50), latency(s.P99)),
-		fmt.Sprintf("  redis memory  %s", memory(s.RedisMemory)),
+		fmt.Sprintf("  acknowledged  p50 %-9s p99 %-9s redis memory  %s", latency(s.P50), latency(s.P99), memory(s.RedisMemory)),
+		"  " + s.LastEvent,
 		"",
 		fmt.Sprintf("  group %s  %s", Group, s.GroupState),
 		fmt.Sprintf("  %-9s %11s %11s %11s %10s  %s", "partition", "log start", "log end", "committed", "lag", "read by"),
@@ -59,36 +61,44 @@ func lines(p Places, s Sample) []string {
 		if one.Reader > 0 {
 			reader = instances + strconv.Itoa(one.Reader)
 		}
-		out = append(out, fmt.Sprintf("  %-9s %11s %11s %11s %10s  %s", Topic+"-"+strconv.Itoa(i),
+		top = append(top, fmt.Sprintf("  %-9s %11s %11s %11s %10s  %s", Topic+"-"+strconv.Itoa(i),
 			grouped(one.Start), grouped(one.End), grouped(one.Committed), grouped(one.lag()), reader))
 	}
-	out = append(out, "", "  "+s.LastEvent, "",
+	top = append(top, "")
+	bottom := []string{"",
 		fmt.Sprintf("  kcat -b %s -t %s -C -o -3 -c 9", p.Kafka, Topic), // not -e: where records keep coming there is no end
 		fmt.Sprintf("  %s groups --bootstrap-server %s --describe --all-groups", p.Program, p.Kafka),
 		fmt.Sprintf("  redis-cli -p %s XREVRANGE %s:storage:local:%s:0 + - COUNT 1", p.RedisPort, p.Namespace, Topic),
-		"", "  Ctrl-C stops everything")
+		"  Ctrl-C stops everything"}
 	if s.Failed > 0 || s.LastProblem != "" {
-		out = append(out, fmt.Sprintf("  %s records failed: %s", grouped(s.Failed), s.LastProblem))
+		bottom = append(bottom, fmt.Sprintf("  %s records failed: %s", grouped(s.Failed), s.LastProblem))
 	}
-	return out
+	return slices.Concat(top, s.Tier.lines(rows-len(top)-len(bottom)), bottom)
 }
 
 // plain renders a sample as one line.
 func plain(s Sample) string {
-	var ends, lags, readers []string
+	var starts, ends, lags, readers []string
 	for _, p := range s.Partitions {
+		starts = append(starts, strconv.FormatInt(p.Start, 10))
 		ends = append(ends, strconv.FormatInt(p.End, 10))
 		lags = append(lags, strconv.FormatInt(p.lag(), 10))
 		readers = append(readers, strconv.Itoa(p.Reader))
 	}
-	line := fmt.Sprintf("%ds in=%.0f/s out=%.0f/s total_in=%d total_out=%d ack_p50=%s ack_p99=%s redis_memory=%s log_end=%s lag=%s read_by=%s",
-		int(s.Elapsed.Seconds()+0.5), s.InRate, s.OutRate, s.In, s.Out,
-		strings.ReplaceAll(latency(s.P50), " ", ""), strings.ReplaceAll(latency(s.P99), " ", ""), strings.ReplaceAll(memory(s.RedisMemory), " ", ""), strings.Join(ends, ","), strings.Join(lags, ","), strings.Join(readers, ","))
+	line := fmt.Sprintf("%ds in=%.0f/s out=%.0f/s total_in=%d total_out=%d ack_p50=%s ack_p99=%s redis_memory=%s log_start=%s log_end=%s lag=%s read_by=%s",
+		int(s.Elapsed.Seconds()+0.5), s.InRate, s.OutRate, s.In, s.Out, word(latency(s.P50)), word(latency(s.P99)), word(memory(s.RedisMemory)),
+		strings.Join(starts, ","), strings.Join(ends, ","), strings.Join(lags, ","), strings.Join(readers, ","))
+	if len(s.Tier.Logs) > 0 {
+		line += " " + s.Tier.plain()
+	}
 	if s.Failed > 0 {
 		line += fmt.Sprintf(" failed=%d", s.Failed)
 	}
 	return line
 }
+
+// word leaves the blanks out of a value.
+func word(value string) string { return strings.ReplaceAll(value, " ", "") }
 
 func latency(d time.Duration) string {
 	switch {
@@ -105,6 +115,8 @@ func memory(bytes int64) string {
 	switch {
 	case bytes < 0:
 		return "no answer"
+	case bytes < 1<<20:
+		return fmt.Sprintf("%.1f KB", float64(bytes)/(1<<10))
 	case bytes < 1<<30:
 		return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
 	default:

@@ -202,7 +202,7 @@ func (v *View) registry(f resp.Value) error {
 		case field == "open":
 			v.Open = int64(p.uint(value))
 		case strings.HasPrefix(field, "s:"):
-			if seg, err := parseSegment(field[2:], value.Str); err != nil {
+			if seg, err := ParseSegment(field[2:], value.Str); err != nil {
 				p.err = err
 			} else {
 				v.Segments = append(v.Segments, seg)
@@ -224,8 +224,8 @@ func (v *View) registry(f resp.Value) error {
 	return nil
 }
 
-// parseSegment reads a segment's text; earlier versions wrote the first five words only.
-func parseSegment(number, text string) (Segment, error) {
+// ParseSegment reads a segment's text; earlier versions wrote the first five words only.
+func ParseSegment(number, text string) (Segment, error) {
 	seg := Segment{MaxTimestamp: -1, Bytes: -1}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {

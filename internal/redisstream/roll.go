@@ -67,7 +67,7 @@ func parseRoll(v resp.Value, open int64) (sealed Segment, rolled bool, err error
 	switch v.Elems[0].Str {
 	case "OK":
 		if len(v.Elems) == 2 {
-			sealed, err = parseSegment(strconv.FormatInt(open, 10), v.Elems[1].Str)
+			sealed, err = ParseSegment(strconv.FormatInt(open, 10), v.Elems[1].Str)
 			return sealed, err == nil, err
 		}
 	case "EMPTY":

@@ -160,12 +160,12 @@ func TestRegistryTextsOfEarlierVersionsAreRead(t *testing.T) {
 		"sealed 5 9 1000 1001 999 4096":  {Number: 3, State: "sealed", Base: 5, Last: 9, FirstMs: 1000, LastMs: 1001, MaxTimestamp: 999, Bytes: 4096},
 		"sealed 5 9 1000 1001 999 9 new": {Number: 3, State: "sealed", Base: 5, Last: 9, FirstMs: 1000, LastMs: 1001, MaxTimestamp: 999, Bytes: 9},
 	} {
-		if got, err := parseSegment("3", text); err != nil || got != want {
+		if got, err := ParseSegment("3", text); err != nil || got != want {
 			t.Errorf("%q: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "sealed", "sealed 5 9 1000", "sealed 5 9 1000 1001 x y", "sealed a 9 1000 1001"} {
-		if got, err := parseSegment("3", text); err == nil {
+		if got, err := ParseSegment("3", text); err == nil {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}
@@ -176,11 +176,11 @@ func FuzzSegmentText(f *testing.F) {
 	f.Add("9223372036854775807", "sealed 5 9 1000 1001 -1 4096")
 	f.Add("1", "remote 5 9 1000 1001 18446744073709551615 1e3")
 	f.Fuzz(func(t *testing.T, number, text string) {
-		seg, err := parseSegment(number, text)
+		seg, err := ParseSegment(number, text)
 		if err != nil {
 			return
 		}
-		again, err := parseSegment(strconv.FormatInt(seg.Number, 10),
+		again, err := ParseSegment(strconv.FormatInt(seg.Number, 10),
 			fmt.Sprintf("%s %d %d %d %d %d %d", seg.State, seg.Base, seg.Last, seg.FirstMs, seg.LastMs, seg.MaxTimestamp, seg.Bytes))
 		if err != nil || again != seg {
 			t.Errorf("%q reads as %+v and again as %+v", text, seg, again)

@@ -118,3 +118,24 @@ func TestRecordsThatCompactionRemovedAreNotServedFromMemory(t *testing.T) {
 		t.Errorf("read %v", got)
 	}
 }
+
+// That a stream is the same one says nothing of the next: a hole at a segment's end does not hide that the open one was sealed.
+func TestAHoleAtASegmentsEndDoesNotHideASealingBehindIt(t *testing.T) {
+	f, ref, _ := sparse(t, 1000)
+	keys := redisstream.NewKeys("korvet", ref.Topic, 0)
+	f.roll(ref, 0)
+	end, found, err := f.shard.Seek(t.Context(), keys.Segment(0), 999)
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	f.mustAppend(ref, numbers(1000, 1010)...)
+	remove := redisstream.Compaction{Shard: f.shard, Keys: keys, Claim: redisstream.Claim{TopicID: ref.TopicID(), Fence: 1}, Open: 1}
+	if n, err := remove.Remove(t.Context(), 0, redisstream.Density{}, []redisstream.ID{end}); n != 1 || err != nil {
+		t.Fatalf("removed %d, %v", n, err)
+	}
+	want := f.readAll(ref, 0, 500)
+	f.roll(ref, 1)
+	if got := f.readAll(ref, 0, 500); !same(got, want) || len(got) != 333+10 {
+		t.Errorf("%d records, want 343, the last are %v", len(got), got[len(got)-3:])
+	}
+}

@@ -204,7 +204,7 @@ func (p *Partition) pageSize(want int) int {
 // and what is missing after it is a hole.
 func (p *Partition) scan(ctx context.Context, s logEnds, offset, end int64, sink entrySink) error {
 	f := filter{next: offset, end: end, sink: sink}
-	view := s.view
+	view, fresh := s.view, false // fresh: the registry was read since entries came last
 	for f.next < end && !f.full {
 		page, err := p.scanPage(ctx, view, &f, p.pageSize(sink.room()))
 		if err != nil {
@@ -217,14 +217,14 @@ func (p *Partition) scan(ctx context.Context, s logEnds, offset, end int64, sink
 		switch {
 		case page.Entries > 0 && !f.gap:
 			p.positions.save(f.next, f.last)
-			f.trusted = f.trusted && f.took == 0
+			f.trusted, fresh = f.trusted && f.took == 0, fresh && f.took == 0
 		case !f.trusted:
 			if view, err = p.reload(ctx); err != nil {
 				return err
 			}
-			f.trusted = true
-		case segment >= 0: // the rest of a sealed segment is gone
-			f.next = view.Segments[segment].Last + 1
+			f.trusted, fresh = true, true
+		case segment >= 0: // the rest of a sealed segment is gone: that its stream is the same tells nothing of the next
+			f.next, f.trusted = view.Segments[segment].Last+1, fresh
 		default:
 			return nil
 		}

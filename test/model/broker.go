@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/batch"
@@ -21,6 +23,28 @@ type broker struct {
 	owner string
 	fresh bool // all it knows is what Redis says
 	end   context.CancelFunc
+	log   complaints
+}
+
+// complaints keep what a broker logs as an error: none of it may happen while nobody but korvet writes.
+type complaints struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (c *complaints) Write(line []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text.Write(line)
+}
+
+func (c *complaints) err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.text.Len() == 0 {
+		return nil
+	}
+	return errors.New("a broker complains: " + c.text.String())
 }
 
 // silent is an observer that nobody asks.
@@ -46,7 +70,7 @@ func (w *world) startBrokerAt(id int, ms uint64) *broker {
 	b := &broker{shard: w.connectTo(w.uri.Address), owner: fmt.Sprintf("%d/%06d", id, w.lives)}
 	settings := partition.DefaultSettings()
 	settings.Owner, settings.Lease, settings.TailCacheBytes = b.owner, lease, w.cacheBytes
-	log := slog.New(slog.DiscardHandler)
+	log := slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelError}))
 	dictionaries := dictionary.New(dictionarySettings(), dictionary.Dependencies{
 		Store: b.shard, Observer: silent{}, Log: log, Now: time.Now, Alive: func(string, string) bool { return true },
 	})

@@ -60,7 +60,7 @@ func (w *world) read(b *broker, from int64, bytes int) ([]Record, error) {
 
 // check compares everything that a broker says of the log with the model, which takes what the step left open as it is.
 func (w *world) check(b *broker, open Latitude) error {
-	if err := w.settle(b, open); err != nil {
+	if err := errors.Join(w.settle(b, open), b.log.err()); err != nil {
 		return err
 	}
 	for range 4 {

@@ -79,7 +79,9 @@ func (w *world) tick() (Latitude, error) {
 	if err != nil {
 		return Latitude{}, fmt.Errorf("tick: %w", err)
 	}
-	if err := w.each(func(int) error { return errors.Join(w.checkBytes(), w.checkKept(), w.checkKeys()) }); err != nil {
+	if err := w.each(func(int) error {
+		return errors.Join(w.checkBytes(), w.checkKept(), w.checkKeys(), w.checkDictionaries())
+	}); err != nil {
 		return Latitude{}, err
 	}
 	return Latitude{}, w.checkAll(open)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/korvet-io/korvet/internal/compress"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
@@ -107,6 +108,41 @@ func (w *world) checkEdges(b *broker) error {
 		}
 		if err := w.checkRead(b, offset); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkDictionaries looks whether the partition's own hash has every dictionary that a value of its streams names.
+func (w *world) checkDictionaries() error {
+	if w.values().Codec != compress.Zstd {
+		return nil
+	}
+	view, err := w.hands.Look(w.ctx, w.keys)
+	if err != nil {
+		return err
+	}
+	for _, stream := range view.Streams(w.keys) {
+		entries, err := w.redis.Do(w.ctx, w.redis.B().Xrange().Key(stream).Start("-").End("+").Build()).AsXRange()
+		if err != nil {
+			return fmt.Errorf("read frames: %w", err)
+		}
+		for _, e := range entries {
+			frame := e.FieldValues["value"]
+			if frame == "" {
+				continue
+			}
+			id, err := compress.FrameDictionary([]byte(frame))
+			var blob []byte
+			if err == nil && id > 0 {
+				blob, err = w.hands.PartitionDictionary(w.ctx, w.keys, id)
+			}
+			if err != nil {
+				return fmt.Errorf("value of entry %s: %w", e.ID, err)
+			}
+			if id > 0 && blob == nil {
+				return fmt.Errorf("the partition has no dictionary %d, which the value of entry %s names", id, e.ID)
+			}
 		}
 	}
 	return nil

@@ -22,6 +22,8 @@ type logStart struct {
 	seen  time.Duration
 	asked bool  // it is being read
 	clean int64 // below, compaction has removed records
+	// newest is what was read last, of one moment.
+	newest redisstream.Starts
 }
 
 // freshState is state with the log start as Redis has it now, as far as it can be reached.
@@ -41,7 +43,7 @@ func (p *Partition) readStart(ctx context.Context, remembered int64) int64 {
 	p.start.seen = p.env.now() // a Redis that does not answer is not waited for again and again
 	if err == nil && p.ends.known {
 		p.raiseStart(starts.Log, &fx)
-		p.compacted(starts.Clean)
+		p.compacted(starts)
 		remembered = max(remembered, p.ends.logStart)
 	}
 	p.mu.Unlock()
@@ -74,7 +76,7 @@ func (p *Partition) renewed(token string, starts redisstream.Starts, err error) 
 	if err == nil && p.term.token == token && p.ends.known {
 		p.start.seen = p.env.now()
 		p.raiseStart(starts.Log, &fx)
-		p.compacted(starts.Clean)
+		p.compacted(starts)
 	}
 	p.mu.Unlock()
 	p.run(&fx)
@@ -82,7 +84,9 @@ func (p *Partition) renewed(token string, starts redisstream.Starts, err error) 
 
 // compacted takes how far compaction has come: what is in memory from below may hold records that it removed. The lock
 // is held.
-func (p *Partition) compacted(clean int64) {
+func (p *Partition) compacted(starts redisstream.Starts) {
+	clean := starts.Clean
+	p.start.newest = starts
 	if clean <= p.start.clean {
 		return
 	}

@@ -8,16 +8,19 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
-// timeSearch finds the first entry with a timestamp at or after ms.
+// timeSearch finds the first entry with a timestamp at or after ms. At the first entry at or after offset end it gives up: the
+// index knows where to go on.
 type timeSearch struct {
-	ms    int64
-	found TimeOffset
-	ok    bool
+	ms, end int64
+	found   TimeOffset
+	ok      bool
+	next    int64 // offset to go on from; 0: there is no entry
 }
 
 func (t *timeSearch) take(e *redisstream.Entry) bool {
 	if e.Record.Timestamp < t.ms {
-		return true
+		t.next = e.Record.Offset
+		return t.next < t.end
 	}
 	t.found = TimeOffset{Offset: e.Record.Offset, Timestamp: e.Record.Timestamp}
 	t.ok = true
@@ -27,12 +30,19 @@ func (t *timeSearch) take(e *redisstream.Entry) bool {
 // room is without bound: a search reads pages of the largest size.
 func (t *timeSearch) room() int { return math.MaxInt }
 
-// maxSearch finds the largest timestamp.
-type maxSearch struct{ ms int64 }
+// maxSearch finds the first entry of the largest timestamp, and ends at one that has all that is claimed.
+type maxSearch struct {
+	claimed int64
+	found   TimeOffset
+	ok      bool
+}
 
 func (m *maxSearch) take(e *redisstream.Entry) bool {
-	m.ms = max(m.ms, e.Record.Timestamp)
-	return true
+	if r := &e.Record; !m.ok || r.Timestamp > m.found.Timestamp {
+		m.found = TimeOffset{Offset: r.Offset, Timestamp: r.Timestamp}
+		m.ok = true
+	}
+	return m.found.Timestamp < m.claimed
 }
 
 func (m *maxSearch) room() int { return math.MaxInt }
@@ -55,8 +65,8 @@ func (p *Partition) OffsetForTime(ctx context.Context, ms int64) (TimeOffset, er
 		if end == 0 || end > s.high {
 			end = s.high
 		}
-		search := timeSearch{ms: ms}
-		if err := p.scan(ctx, s, first, end, &search); err != nil {
+		search := timeSearch{ms: ms, end: end}
+		if err := p.scan(ctx, s, first, s.high, &search); err != nil {
 			return nothing, err
 		}
 		if err := p.over(); err != nil {
@@ -66,7 +76,10 @@ func (p *Partition) OffsetForTime(ctx context.Context, ms int64) (TimeOffset, er
 			search.found.LeaderEpoch, _ = epochOf(s.epochs, search.found.Offset)
 			return search.found, nil
 		}
-		from = end
+		if search.next < end { // that was the last entry
+			break
+		}
+		from = search.next
 	}
 	return nothing, nil
 }
@@ -81,34 +94,83 @@ func (p *Partition) interval(from, ms int64) (first, end int64, ok bool) {
 	return p.times.after(from, ms)
 }
 
-// MaxTimestamp finds the first record of the largest timestamp.
+// MaxTimestamp finds the first record of the largest timestamp. Below where compaction has come it is the one that the
+// newest pass noted. Of what follows, the intervals of the time index are read that claim the largest timestamps, until none
+// claims more than was found: the records behind a claim may have been deleted, or just be compacted.
 func (p *Partition) MaxTimestamp(ctx context.Context) (TimeOffset, error) {
 	s, _, err := p.freshState(ctx)
 	if err != nil || s.logStart >= s.high {
 		return nothing, err
 	}
-	p.mu.Lock()
-	ms, known := p.times.largest(s.logStart)
-	known = known && p.current()
-	p.mu.Unlock()
-	if !known {
-		if ms, err = p.readMax(ctx, s, s.logStart); err != nil {
+	best, from, err := p.largestKept(ctx, s)
+	if err != nil {
+		return nothing, err
+	}
+	for _, c := range p.claims(from) {
+		if best.ok && c.maxMs < best.found.Timestamp {
+			break
+		}
+		if best.ok && c.maxMs == best.found.Timestamp && c.first > best.found.Offset {
+			continue
+		}
+		search := maxSearch{claimed: c.maxMs}
+		if c.end == 0 || c.end > s.high {
+			c.end = s.high
+		}
+		if err := p.scan(ctx, s, c.first, c.end, &search); err != nil {
 			return nothing, err
 		}
-	}
-	found, err := p.OffsetForTime(ctx, ms)
-	if err == nil && found.Offset < 0 { // records were deleted meanwhile, or the index counts deleted ones
-		if ms, err = p.readMax(ctx, s, s.logStart); err == nil {
-			return p.OffsetForTime(ctx, ms)
+		if search.ok && (!best.ok || search.found.above(best.found)) {
+			best = search
 		}
 	}
-	return found, err
+	if err := p.over(); err != nil || !best.ok {
+		return nothing, err
+	}
+	best.found.LeaderEpoch, _ = epochOf(s.epochs, best.found.Offset)
+	return best.found, nil
 }
 
-func (p *Partition) readMax(ctx context.Context, s logEnds, from int64) (int64, error) {
-	search := maxSearch{ms: math.MinInt64}
-	err := p.scan(ctx, s, from, s.high, &search)
-	return search.ms, err
+// above tells whether it is rather the first record of the largest timestamp.
+func (t TimeOffset) above(o TimeOffset) bool {
+	return t.Timestamp > o.Timestamp || t.Timestamp == o.Timestamp && t.Offset < o.Offset
+}
+
+// largestKept is the largest timestamp that the newest compaction pass has left, and the offset from which on it says
+// nothing. It is believed if its record is still there.
+func (p *Partition) largestKept(ctx context.Context, s logEnds) (best maxSearch, from int64, err error) {
+	clean, kept := int64(0), redisstream.Stamp{}
+	if s.led {
+		p.mu.Lock()
+		clean, kept = p.start.newest.Clean, p.start.newest.Largest
+		p.mu.Unlock()
+	} else if s.view != nil {
+		clean, kept = s.view.Clean.To, s.view.Clean.Largest
+	}
+	if !kept.Known || clean <= s.logStart {
+		return best, s.logStart, nil
+	}
+	if kept.Offset < 0 {
+		return best, clean, nil
+	}
+	best.claimed = kept.Ms
+	if kept.Offset >= s.logStart {
+		err = p.scan(ctx, s, kept.Offset, kept.Offset+1, &best)
+	}
+	if !best.ok {
+		return best, s.logStart, err
+	}
+	return best, clean, err
+}
+
+// claims is what is known of the timestamps of the records at or after an offset.
+func (p *Partition) claims(from int64) []claim {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.current() { // no index: all of them have to be read
+		return []claim{{first: from, maxMs: unread}}
+	}
+	return p.times.claims(from)
 }
 
 // EndOfEpoch answers OffsetForLeaderEpoch.

@@ -96,6 +96,26 @@ func (t *times) largest(from int64) (ms int64, known bool) {
 	return ms, ms != unread
 }
 
+// claim is what the index says of the records in [first, end): none is above maxMs. An end of 0 is that of the log.
+type claim struct {
+	first, end int64
+	maxMs      int64
+}
+
+// claims are those about the records at or after offset from, the largest first, then the first.
+func (t *times) claims(from int64) []claim {
+	var all []claim
+	i, _ := slices.BinarySearchFunc(t.entries, from, func(e interval, o int64) int { return cmp.Compare(e.last, o) })
+	for ; i < len(t.entries); i++ {
+		all = append(all, claim{max(from, t.begin(i)), t.entries[i].last + 1, t.entries[i].maxMs})
+	}
+	if t.count > 0 {
+		all = append(all, claim{max(from, t.from), 0, t.maxMs})
+	}
+	slices.SortStableFunc(all, func(a, b claim) int { return cmp.Compare(b.maxMs, a.maxMs) })
+	return all
+}
+
 // dropBefore forgets entries below the log start and returns their fields. An append in flight has a copy of t that shares
 // the array, which is therefore not changed.
 func (t *times) dropBefore(logStart int64) []string {

@@ -14,9 +14,16 @@ type Clean struct {
 	Ms         uint64            // records appended before this are all below To
 	Kept       int64             // records left below To
 	Passed     uint64            // when the newest pass ended, in ms of Redis's time
+	Largest    Stamp             // of the records left below To
 	Tombstones []Tombstones      // what is left of them, by rising To
 	Dense      map[int64]Density // by a stream's number: as it was before entries were taken out of it
 	Holes      map[int64]string  // by a stream's number: it is to be written anew, so many percent of its nodes are used
+}
+
+// Stamp is the largest timestamp of some records, and the first of them that has it; Offset -1 where there is none.
+type Stamp struct {
+	Known      bool
+	Ms, Offset int64
 }
 
 // Tombstones are those that one pass, or a few, found: they may go once consumers had the time to see them.
@@ -51,8 +58,12 @@ func (c *Clean) field(name string, value resp.Value) {
 	switch {
 	case name == cleanField:
 		var r Clean
-		if n, err := fmt.Sscan(value.Str, &r.To, &r.Ms, &r.Kept, &r.Passed); n == 4 && err == nil && r.To >= 0 {
+		n, _ := fmt.Sscan(value.Str, &r.To, &r.Ms, &r.Kept, &r.Passed, &r.Largest.Ms, &r.Largest.Offset)
+		if n >= 4 && r.To >= 0 {
 			c.To, c.Ms, c.Kept, c.Passed = r.To, r.Ms, r.Kept, r.Passed
+		}
+		if n == 6 && r.To >= 0 {
+			c.Largest = Stamp{Known: true, Ms: r.Largest.Ms, Offset: r.Largest.Offset}
 		}
 	case name == tombstonesField:
 		c.Tombstones = parseTombstones(value.Str)
@@ -86,7 +97,13 @@ func parseTombstones(text string) (all []Tombstones) {
 	return all
 }
 
-func (c *Clean) text() string { return fmt.Sprintf("%d %d %d %d", c.To, c.Ms, c.Kept, c.Passed) }
+func (c *Clean) text() string {
+	text := fmt.Sprintf("%d %d %d %d", c.To, c.Ms, c.Kept, c.Passed)
+	if c.Largest.Known {
+		text += fmt.Sprintf(" %d %d", c.Largest.Ms, c.Largest.Offset)
+	}
+	return text
+}
 
 func (c *Clean) tombstonesText() string {
 	words := make([]string, len(c.Tombstones))

@@ -11,7 +11,7 @@ import (
 )
 
 func TestCleanIsReadAsItWasWritten(t *testing.T) {
-	want := Clean{To: 1 << 60, Ms: 5, Kept: 3, Passed: 9, Tombstones: []Tombstones{{2, 3, 4}, {5, 6, 7}}}
+	want := Clean{To: 1 << 60, Ms: 5, Kept: 3, Passed: 9, Largest: Stamp{true, -7, 1 << 59}, Tombstones: []Tombstones{{2, 3, 4}, {5, 6, 7}}}
 	var got Clean
 	got.field(cleanField, resp.Value{Str: want.text()})
 	got.field(tombstonesField, resp.Value{Str: want.tombstonesText()})
@@ -23,6 +23,7 @@ func TestCleanIsReadAsItWasWritten(t *testing.T) {
 // FuzzClean parses arbitrary registry fields: whatever they say, a pass can begin.
 func FuzzClean(f *testing.F) {
 	f.Add("clean", "7 1000 3 2000")
+	f.Add("clean", "7 1000 3 2000 -5 6")
 	f.Add("tombstones", "7:1000:1 9:2000:5")
 	f.Add("dense:0", "100 3")
 	f.Add("holes:12", "41")

@@ -70,7 +70,10 @@ func (s *Shard) Look(ctx context.Context, keys Keys) (View, error) {
 }
 
 // Starts are where the log begins, and where the part of it does that compaction has not looked at.
-type Starts struct{ Log, Clean int64 }
+type Starts struct {
+	Log, Clean int64
+	Largest    Stamp // of the records below Clean
+}
 
 // LogStart reads the log start of one life of a partition; zero where another life is there.
 func (s *Shard) LogStart(ctx context.Context, keys Keys, topicID string) (Starts, error) {
@@ -106,7 +109,7 @@ func parseLogStart(v resp.Value, topicID string) (Starts, error) {
 	var p numbers
 	var c Clean
 	c.field(cleanField, v.Elems[2])
-	s := Starts{Clean: c.To}
+	s := Starts{Clean: c.To, Largest: c.Largest}
 	if !v.Elems[1].Null {
 		s.Log = int64(p.uint(v.Elems[1]))
 	}

@@ -29,6 +29,7 @@ type pass struct {
 	holes   map[int64]string
 	scanned int64
 	kept    int64
+	largest redisstream.Stamp // of the records kept
 	removed int64
 }
 
@@ -81,6 +82,7 @@ func (p *pass) make(ctx context.Context) error {
 			return err
 		}
 	}
+	p.largest = redisstream.Stamp{Known: true, Offset: -1}
 	p.stones = append(slices.Clone(p.state.stones), redisstream.Tombstones{To: p.to})
 	for i := range p.stones {
 		p.stones[i].Count = 0
@@ -97,7 +99,7 @@ func (p *pass) make(ctx context.Context) error {
 	}
 	now := p.state.now + uint64(max(0, p.now().Sub(p.began))/time.Millisecond)
 	p.stones[len(p.stones)-1].Ms = now
-	clean := redisstream.Clean{To: p.to, Ms: p.toMs, Kept: p.kept, Passed: now, Tombstones: fewTombstones(p.stones), Holes: p.holes}
+	clean := redisstream.Clean{To: p.to, Ms: p.toMs, Kept: p.kept, Passed: now, Largest: p.largest, Tombstones: fewTombstones(p.stones), Holes: p.holes}
 	return p.redis.Note(ctx, p.view, &clean)
 }
 
@@ -165,7 +167,7 @@ func (p *pass) sweep(ctx context.Context, part stretch) error {
 	}
 	w := walk{next: p.state.start, end: p.to, page: remove, take: func(e *redisstream.Entry) bool {
 		if p.keeps(e) {
-			p.kept++
+			p.keep(e)
 		} else {
 			gone = append(gone, e.ID)
 		}
@@ -198,6 +200,14 @@ func (p *pass) settle(ctx context.Context, number int64, before redisstream.Dens
 	}
 	_, err = p.redis.Settle(ctx, number, bytes)
 	return err
+}
+
+// keep counts a record that stays.
+func (p *pass) keep(e *redisstream.Entry) {
+	p.kept++
+	if p.largest.Offset < 0 || e.Record.Timestamp > p.largest.Ms {
+		p.largest.Ms, p.largest.Offset = e.Record.Timestamp, e.Record.Offset
+	}
 }
 
 // keeps tells whether a record stays, and counts tombstones that do.

@@ -120,6 +120,7 @@ func (f *migrateFlags) start(ctx context.Context, configs map[string]*string, p 
 	}
 	defer from.Close()
 	source := migrate.NewCluster(from)
+	source.Name = f.bootstrap
 	target := source
 	if f.toBootstrap != "" {
 		to, err := openClient(ctx, f.toBootstrap, "korvet-migrate")
@@ -128,6 +129,7 @@ func (f *migrateFlags) start(ctx context.Context, configs map[string]*string, p 
 		}
 		defer to.Close()
 		target = migrate.NewCluster(to)
+		target.Name = f.toBootstrap
 	}
 	job := migrateJob{flags: f, print: p, options: migrate.Options{
 		From: source, To: target, Source: f.topic, Target: f.to, Partitions: f.partitions, Configs: configs, AppendTime: f.appendTime,

@@ -66,7 +66,7 @@ func (j migrateJob) cutover(ctx context.Context) error {
 	if result == nil {
 		return err
 	}
-	return errors.Join(j.print.cutover(result), err)
+	return errors.Join(j.print.cutover(result, j.options.From.Name, j.options.To.Name), err)
 }
 
 func (j migrateJob) status(ctx context.Context) error {

@@ -122,7 +122,7 @@ func (p migratePrinter) checked(checked []migrate.Checked) error {
 	return p.table(rows)
 }
 
-func (p migratePrinter) cutover(r *migrate.CutoverResult) error {
+func (p migratePrinter) cutover(r *migrate.CutoverResult, from, to string) error {
 	if p.json {
 		return p.encode(r)
 	}
@@ -154,6 +154,10 @@ func (p migratePrinter) cutover(r *migrate.CutoverResult) error {
 			fmt.Fprintf(p.out, "group %s: %s\n", g.Name, g.Done)
 		}
 	}
-	fmt.Fprintf(p.out, "\ncut over on %s: producers and consumers go on with %s; %s stays until it is deleted\n", r.At.Format(time.RFC3339), r.Target, r.Source)
+	source, target := r.Source, r.Target
+	if from != to {
+		source, target = source+" at "+from, target+" at "+to
+	}
+	fmt.Fprintf(p.out, "\ncut over on %s: producers and consumers go on with %s; %s stays until it is deleted\n", r.At.Format(time.RFC3339), target, source)
 	return nil
 }

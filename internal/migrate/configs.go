@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -35,22 +36,52 @@ func settings(ctx context.Context, c *Cluster, name string, own bool) (map[strin
 	return values, nil
 }
 
-// targetConfigs are the source's own settings with those that were asked for.
-func (m *Migration) targetConfigs(ctx context.Context) (map[string]*string, error) {
+// The setting of a codec, and one that only zstd can have.
+const (
+	codecSetting      = "storage.compression.type"
+	dictionarySetting = "storage.compression.dictionary.enabled"
+)
+
+// targetConfigs are the source's own settings with those that were asked for, without those that another cluster does not
+// know, whose names are unknown.
+func (m *Migration) targetConfigs(ctx context.Context) (configs map[string]*string, unknown []string, err error) {
 	own, err := settings(ctx, m.o.From, m.source.name, true)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return merged(own, m.o.Configs), nil
+	if m.o.To != m.o.From {
+		if unknown, err = m.unknown(ctx, own); err != nil {
+			return nil, nil, err
+		}
+	}
+	configs = map[string]*string{}
+	for name, value := range own {
+		if !slices.Contains(unknown, name) {
+			configs[name] = &value
+		}
+	}
+	maps.Copy(configs, m.o.Configs)
+	if codec := configs[codecSetting]; codec != nil && *codec != "zstd" && m.o.Configs[dictionarySetting] == nil {
+		delete(configs, dictionarySetting)
+	}
+	return configs, unknown, nil
 }
 
-func merged(own map[string]string, asked map[string]*string) map[string]*string {
-	configs := map[string]*string{}
-	for name, value := range own {
-		configs[name] = &value
+// unknown lists the settings that the target's cluster does not know: a topic that it would create does not have them.
+func (m *Migration) unknown(ctx context.Context, own map[string]string) ([]string, error) {
+	created, err := m.o.To.Admin.ValidateCreateTopics(ctx, m.wanted(), -1, nil, m.o.Target)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the settings of a new topic %s: %w", m.o.Target, err)
 	}
-	maps.Copy(configs, asked)
-	return configs
+	known := created[m.o.Target].Configs
+	var names []string
+	for name := range own {
+		if _, ok := known[name]; !ok && len(known) > 0 { // an old broker tells none
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // logAppendTime is the value of message.timestamp.type with which a topic's timestamps are those of the append.

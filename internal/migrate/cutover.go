@@ -111,7 +111,7 @@ func (m *Migration) closeSource(ctx context.Context, o CutoverOptions) ([]Checke
 	if err != nil {
 		return checked, err
 	}
-	ends, err := m.o.From.offsets(ctx, m.source, logEnd)
+	ends, err := m.o.From.offsets(ctx, m.source, logHigh)
 	if err != nil {
 		return checked, err
 	}
@@ -121,7 +121,7 @@ func (m *Migration) closeSource(ctx context.Context, o CutoverOptions) ([]Checke
 	return checked, m.note(ctx, Entry{Cutover: &Cutover{Source: slices.Clone(m.state.pos), Target: slices.Clone(m.ends), At: time.Now().UTC()}})
 }
 
-// quiet copies until the source's logs have ended at the same offsets for a while.
+// quiet copies until the source's logs have ended at the same offsets for a while, and no transaction is open there.
 func (m *Migration) quiet(ctx context.Context, o CutoverOptions) error {
 	timeout := time.NewTimer(o.Timeout)
 	defer timeout.Stop()
@@ -142,7 +142,7 @@ func (m *Migration) quiet(ctx context.Context, o CutoverOptions) error {
 		if err := m.checkSource(); err != nil {
 			return err
 		}
-		ends, err := m.o.From.offsets(ctx, m.source, logEnd)
+		ends, err := m.o.From.offsets(ctx, m.source, logHigh)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (m *Migration) quiet(ctx context.Context, o CutoverOptions) error {
 }
 
 func (m *Migration) stillWritten(moving []int32) error {
-	return fmt.Errorf("partitions %v of %s are still written to: nothing was cut over, all can go on", moving, m.source.name)
+	return fmt.Errorf("partitions %v of %s are still written to, or have a transaction open: nothing was cut over, all can go on", moving, m.source.name)
 }
 
 // moving lists the partitions of the source that have more than was copied.

@@ -195,6 +195,67 @@ func TestSettingsThatTheTargetRefusesAreNamed(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "must be at least") {
 		t.Errorf("copy: %v", err)
 	}
+	w.hasNot(migrate.JournalName("copy"))
+}
+
+// A journal without a target is what a run leaves that died between the two.
+func TestARunThatCannotCreateTheTargetLeavesNoJournal(t *testing.T) {
+	w := newWorld(t)
+	w.create("orders", 2)
+	w.create(migrate.JournalName("copy"), 1)
+	o := w.options(w.client, "orders", "copy", 3)
+	wrong := "12"
+	o.Configs = map[string]*string{"segment.bytes": &wrong}
+	if _, err := migrate.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "must be at least") {
+		t.Errorf("copy: %v", err)
+	}
+	w.hasNot(migrate.JournalName("copy"))
+	if err := w.run(t.Context(), w.client, "orders", "copy", 4); err != nil {
+		t.Errorf("with other settings: %v", err)
+	}
+}
+
+// hasNot fails if a topic is there.
+func (w *world) hasNot(topic string) {
+	w.t.Helper()
+	topics, err := w.admin.ListTopicsWithInternal(w.t.Context())
+	if err != nil || topics.Has(topic) {
+		w.t.Errorf("topic %s is there, or %v", topic, err)
+	}
+}
+
+func TestASourceThatIsMissingIsSaidSo(t *testing.T) {
+	w := newWorld(t)
+	o := w.options(w.client, "nosuch", "copy", 0)
+	o.From.Name = "here:9092"
+	const want = "topic nosuch does not exist at here:9092"
+	if _, err := migrate.Open(t.Context(), o); err == nil || err.Error() != want {
+		t.Errorf("open: %v", err)
+	}
+	if _, err := migrate.MakePlan(t.Context(), o, false); err == nil || err.Error() != want {
+		t.Errorf("plan: %v", err)
+	}
+	w.hasNot(migrate.JournalName("copy"))
+}
+
+func TestATopicWithADictionaryGetsAnyOtherCodec(t *testing.T) {
+	w := newWorld(t)
+	w.create("orders", 1, "storage.compression.type", "zstd")
+	w.fill("orders", 1, 10)
+	codec := "lz4"
+	o := w.options(w.client, "orders", "copy", 0)
+	o.Configs = map[string]*string{"storage.compression.type": &codec}
+	if plan, err := migrate.MakePlan(t.Context(), o, false); err != nil || len(plan.Problems) != 0 {
+		t.Errorf("plan: %v, %+v", err, plan)
+	}
+	m, err := migrate.Open(t.Context(), o)
+	if err == nil {
+		err = m.Copy(t.Context(), false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.same("orders", "copy")
 }
 
 func TestPlanWithoutReadingTellsTheBytes(t *testing.T) {

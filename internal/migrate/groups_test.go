@@ -89,15 +89,15 @@ func TestGroupsGoOnWhereTheyWereInASourceWithHoles(t *testing.T) {
 			t.Errorf("%d groups, want %d", len(result.Groups), len(groups))
 		}
 		for _, g := range result.Groups {
-			w.checkGroup(g, target, partitions == 2)
+			w.checkGroup(w, g, target, partitions == 2)
 		}
 	}
 }
 
 // checkGroup fails unless a group will get what it has not processed and, of the rest, as many as was said.
-func (w *world) checkGroup(g migrate.GroupResult, target string, exact bool) {
+func (w *world) checkGroup(to *world, g migrate.GroupResult, target string, exact bool) {
 	w.t.Helper()
-	before, after := w.left(g.Name, "orders"), w.left(g.Name, target)
+	before, after := w.left(g.Name, "orders"), to.left(g.Name, target)
 	again := int64(len(after))
 	for serial := range before {
 		if !after[serial] {

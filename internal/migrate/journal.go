@@ -187,6 +187,18 @@ func (j *journal) taken(ctx context.Context) (bool, error) {
 	return ends[0] != j.next, nil
 }
 
+// remove deletes the journal.
+func (j *journal) remove(ctx context.Context) error {
+	deleted, err := j.cluster.Admin.DeleteTopic(ctx, j.topic.name)
+	if err == nil {
+		err = deleted.Err
+	}
+	if err != nil {
+		return fmt.Errorf("delete topic %s: %w", j.topic.name, err)
+	}
+	return nil
+}
+
 // List names the targets of the migrations that a cluster has journals of.
 func List(ctx context.Context, c *Cluster) ([]string, error) {
 	topics, err := c.Admin.ListTopicsWithInternal(ctx)

@@ -87,6 +87,18 @@ func Open(ctx context.Context, o Options) (*Migration, error) {
 	return m, nil
 }
 
+// undo removes the journal of a migration that has no target, unless another run has taken it over: the next one begins
+// anew, with other settings perhaps.
+func (m *Migration) undo(ctx context.Context) error {
+	if m.state.targetID != "" || ctx.Err() != nil {
+		return nil
+	}
+	if taken, err := m.journal.taken(ctx); taken || err != nil {
+		return nil // whoever goes on with it undoes it, or uses it
+	}
+	return m.journal.remove(ctx)
+}
+
 // prepare makes journal and target agree.
 func (m *Migration) prepare(ctx context.Context) error {
 	if m.state.begin == nil {
@@ -98,7 +110,7 @@ func (m *Migration) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := m.openTarget(ctx); err != nil {
-		return err
+		return errors.Join(err, m.undo(ctx))
 	}
 	for p, pos := range m.state.pos {
 		m.queues = append(m.queues, &queue{partition: int32(p), from: pos, next: pos})
@@ -118,12 +130,8 @@ func (m *Migration) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	partitions := m.o.Partitions
-	if partitions == 0 {
-		partitions = int32(len(starts))
-	}
 	return m.note(ctx, Entry{Begin: &Begin{
-		Format: formatVersion, Source: m.source.name, SourceID: m.source.idText(), Target: m.o.Target, Partitions: partitions, Starts: starts,
+		Format: formatVersion, Source: m.source.name, SourceID: m.source.idText(), Target: m.o.Target, Partitions: m.wanted(), Starts: starts,
 	}})
 }
 
@@ -156,19 +164,33 @@ func (m *Migration) checkSource() error {
 func (m *Migration) checkFresh(ctx context.Context) error {
 	t, err := m.o.To.lookUp(ctx, m.o.Target)
 	if errors.Is(err, kerr.UnknownTopicOrPartition) {
-		return nil
+		return m.checkCreation(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	return m.checkEmpty(ctx, t, m.o.Partitions)
+	return m.checkEmpty(ctx, t, m.wanted())
+}
+
+// wanted is how many partitions the target is to have.
+func (m *Migration) wanted() int32 {
+	if m.o.Partitions > 0 {
+		return m.o.Partitions
+	}
+	return int32(len(m.source.leaders))
+}
+
+// checkCreation asks whether the target could be created.
+func (m *Migration) checkCreation(ctx context.Context) error {
+	configs, _, err := m.targetConfigs(ctx)
+	if err != nil {
+		return err
+	}
+	return m.create(ctx, m.o.To.Admin.ValidateCreateTopics, m.wanted(), configs)
 }
 
 // checkEmpty tells whether a topic that is there already can be the target.
 func (m *Migration) checkEmpty(ctx context.Context, t *topic, partitions int32) error {
-	if partitions == 0 {
-		partitions = int32(len(m.source.leaders))
-	}
 	if int32(len(t.leaders)) != partitions {
 		return fmt.Errorf("topic %s exists with %d partitions, not %d: delete it, or say --partitions %d", t.name, len(t.leaders), partitions, len(t.leaders))
 	}
@@ -235,7 +257,7 @@ func (m *Migration) create(ctx context.Context, by creator, partitions int32, co
 // makeTarget creates the target unless an empty one is there, and notes its id.
 func (m *Migration) makeTarget(ctx context.Context, t *topic) (*topic, error) {
 	if t == nil {
-		configs, err := m.targetConfigs(ctx)
+		configs, _, err := m.targetConfigs(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -45,10 +45,8 @@ func MakePlan(ctx context.Context, o Options, read bool) (*Plan, error) {
 	if m.source, err = o.From.lookUp(ctx, o.Source); err != nil {
 		return nil, err
 	}
-	p := &Plan{Source: o.Source, Target: o.Target, Partitions: o.Partitions, Read: read, Changed: []string{}, Problems: []string{}, Notes: []string{}}
-	if p.Partitions == 0 {
-		p.Partitions = int32(len(m.source.leaders))
-	}
+	p := &Plan{Source: o.Source, Target: o.Target, Read: read, Changed: []string{}, Problems: []string{}, Notes: []string{}}
+	p.Partitions = m.wanted()
 	values, err := p.target(ctx, m)
 	if err != nil {
 		return nil, err
@@ -98,12 +96,15 @@ func (p *Plan) target(ctx context.Context, m *Migration) (map[string]string, err
 	if !errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return nil, err
 	}
-	own, err := settings(ctx, m.o.From, m.source.name, true)
+	configs, unknown, err := m.targetConfigs(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if len(unknown) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("settings of the source that the target's cluster does not know are left out: %s", strings.Join(unknown, ", ")))
+	}
 	p.Configs = map[string]string{}
-	for name, value := range merged(own, m.o.Configs) {
+	for name, value := range configs {
 		p.Configs[name] = *value
 		if values[name] != *value {
 			p.Changed = append(p.Changed, name)
@@ -111,9 +112,6 @@ func (p *Plan) target(ctx context.Context, m *Migration) (map[string]string, err
 		values[name] = *value
 	}
 	slices.Sort(p.Changed)
-	if err := m.create(ctx, m.o.To.Admin.ValidateCreateTopics, p.Partitions, merged(own, m.o.Configs)); err != nil {
-		p.Problems = append(p.Problems, err.Error())
-	}
 	return values, nil
 }
 

@@ -23,10 +23,12 @@ const (
 // ErrTakenOver is the end of a run after which another one was started.
 var ErrTakenOver = errors.New("another run of this migration has taken over")
 
-// Cluster is a cluster through its Kafka port. Its methods may be called at the same time.
+// Cluster is a cluster through its Kafka port. Its methods may be called at the same time. What transactions have not
+// committed is not read.
 type Cluster struct {
 	Client *kgo.Client
 	Admin  *kadm.Client
+	Name   string // for messages; may be empty
 }
 
 // NewCluster makes one of a client, which stays the caller's.
@@ -43,6 +45,18 @@ type topic struct {
 
 func (t *topic) idText() string { return base64.RawURLEncoding.EncodeToString(t.id[:]) }
 
+// missingTopic says that a cluster has no such topic. errors.Is finds kerr.UnknownTopicOrPartition in it.
+type missingTopic struct{ topic, cluster string }
+
+func (e *missingTopic) Error() string {
+	if e.cluster == "" {
+		return fmt.Sprintf("topic %s does not exist", e.topic)
+	}
+	return fmt.Sprintf("topic %s does not exist at %s", e.topic, e.cluster)
+}
+
+func (e *missingTopic) Is(target error) bool { return target == kerr.UnknownTopicOrPartition }
+
 // lookUp reads a topic. kerr.UnknownTopicOrPartition tells that there is none. It asks a broker each time: clients
 // remember for seconds that a topic was not there.
 func (c *Cluster) lookUp(ctx context.Context, name string) (*topic, error) {
@@ -56,6 +70,9 @@ func (c *Cluster) lookUp(ctx context.Context, name string) (*topic, error) {
 	}
 	if err == nil {
 		err = kerr.ErrorForCode(resp.Topics[0].ErrorCode)
+	}
+	if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return nil, &missingTopic{name, c.Name}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("describe topic %s: %w", name, err)
@@ -106,8 +123,8 @@ func passing(err error) bool {
 // unusable is an answer that no further try makes better.
 type unusable struct{ error }
 
-// offsets asks for one offset of each partition: logStart or logEnd.
-func (c *Cluster) offsets(ctx context.Context, t *topic, at int64) ([]int64, error) {
+// offsets asks for one offset of each partition: logStart, logEnd or logHigh.
+func (c *Cluster) offsets(ctx context.Context, t *topic, at logOffset) ([]int64, error) {
 	offsets := map[int32]int64{}
 	err := c.retry(ctx, t, "list offsets of", func(t *topic) error {
 		byLeader := map[int32][]int32{}
@@ -128,13 +145,14 @@ func (c *Cluster) offsets(ctx context.Context, t *topic, at int64) ([]int64, err
 	return list, nil
 }
 
-func (c *Cluster) offsetsFrom(ctx context.Context, t *topic, leader int32, partitions []int32, at int64) (map[int32]int64, error) {
+func (c *Cluster) offsetsFrom(ctx context.Context, t *topic, leader int32, partitions []int32, at logOffset) (map[int32]int64, error) {
 	req := kmsg.NewPtrListOffsetsRequest()
+	req.IsolationLevel = at.isolation
 	part := kmsg.NewListOffsetsRequestTopic()
 	part.Topic = t.name
 	for _, p := range partitions {
 		one := kmsg.NewListOffsetsRequestTopicPartition()
-		one.Partition, one.Timestamp = p, at
+		one.Partition, one.Timestamp = p, at.timestamp
 		part.Partitions = append(part.Partitions, one)
 	}
 	req.Topics = append(req.Topics, part)
@@ -157,17 +175,26 @@ func (c *Cluster) offsetsFrom(ctx context.Context, t *topic, leader int32, parti
 	return offsets, nil
 }
 
-// ListOffsets' special timestamps.
-const (
-	logStart = -2
-	logEnd   = -1
+// logOffset is a place of a log, as ListOffsets asks for it.
+type logOffset struct {
+	timestamp int64
+	isolation int8
+}
+
+var (
+	logStart = logOffset{timestamp: -2}
+	// logEnd is below all transactions that are open: so far there are records to copy.
+	logEnd  = logOffset{timestamp: -1, isolation: readCommitted}
+	logHigh = logOffset{timestamp: -1} // above them
 )
+
+const readCommitted = 1 // Kafka's isolation level
 
 // fetched is what a partition had at a position.
 type fetched struct {
 	records []*kgo.Record
 	next    int64 // where to go on: above the records, and above holes behind them
-	end     int64 // the log's end
+	end     int64 // the log's end, below open transactions
 }
 
 // fetch reads partitions from positions on. It waits up to a time for the first record; a partition may have none in
@@ -222,7 +249,7 @@ func eachBroker[T any](byLeader map[int32][]int32, ask func(leader int32, partit
 func (c *Cluster) fetchFrom(ctx context.Context, t *topic, leader int32, partitions []int32, from map[int32]int64, wait time.Duration) (map[int32]fetched, error) {
 	req := kmsg.NewPtrFetchRequest()
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(wait.Milliseconds()), 1, fetchMost
-	req.SessionEpoch = -1
+	req.SessionEpoch, req.IsolationLevel = -1, readCommitted
 	part := kmsg.NewFetchRequestTopic()
 	part.Topic, part.TopicID = t.name, t.id
 	for _, p := range partitions {
@@ -259,11 +286,15 @@ func (c *Cluster) decode(ctx context.Context, t *topic, p *kmsg.FetchResponseTop
 	if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
 		return fetched{}, err
 	}
-	read, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: from, Topic: t.name, Partition: p.Partition}, p, kgo.DefaultDecompressor(), nil)
+	read, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: from, IsolationLevel: kgo.ReadCommitted(), Topic: t.name, Partition: p.Partition}, p, kgo.DefaultDecompressor(), nil)
 	if read.Err != nil {
 		return fetched{}, &unusable{read.Err}
 	}
-	return fetched{records: read.Records, next: max(from, next), end: p.HighWatermark}, nil
+	end := p.LastStableOffset
+	if end < 0 { // the broker does not know of transactions
+		end = p.HighWatermark
+	}
+	return fetched{records: read.Records, next: max(from, next), end: end}, nil
 }
 
 // jump goes on at the log's start, when that has risen above the position.

@@ -157,7 +157,13 @@ func text(r *kgo.Record) string {
 // within each of the target's, when they have a key, or the partitions are as many.
 func (w *world) same(source, target string) {
 	w.t.Helper()
-	original, copied := w.read(source), w.read(target)
+	w.sameAt(w, source, target)
+}
+
+// sameAt does so for a target in another cluster.
+func (w *world) sameAt(to *world, source, target string) {
+	w.t.Helper()
+	original, copied := w.read(source), to.read(target)
 	var a, b []string
 	order := map[string][]string{}
 	for _, records := range original {

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/worker"
-	"github.com/korvet-io/korvet/test/faults/cut"
 )
 
 // keeper is a life of the storage worker on its own connections.
@@ -135,38 +133,6 @@ func (w *world) wokenTick() (Latitude, error) {
 		return Latitude{}, fmt.Errorf("woken worker's tick: %w", err)
 	}
 	return Latitude{}, w.checkAll(open)
-}
-
-// tickUntil runs a tick of a worker that dies after so many commands, unless it is done before, and tells how many it sent.
-func (w *world) tickUntil(limit int) (commands int, err error) {
-	w.endKeeper()
-	proxy, err := cut.StartCommands(w.uri.Address)
-	if err != nil {
-		return 0, err
-	}
-	defer proxy.Close()
-	w.keeper = w.startKeeper(proxy.Addr())
-	if _, err := w.keeper.shard.Look(w.ctx, w.keys); err != nil { // now it is connected
-		return 0, err
-	}
-	proxy.Limit(limit)
-	ctx, cancel := context.WithCancel(w.ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-proxy.Died():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	err = w.keeper.RunOnce(ctx)
-	commands = proxy.Passed()
-	select {
-	case <-proxy.Died():
-		return commands, nil
-	default:
-		return commands, err
-	}
 }
 
 // retaining carries out a step in which retention may let records go, and returns what it may and must, by partition.

@@ -26,6 +26,7 @@ var steps = []step{
 	{6, (*world).tick},
 	{4, (*world).cutTick},
 	{2, (*world).wokenTick},
+	{3, (*world).pausedTick},
 	{3, (*world).alter},
 	{1, (*world).grow},
 	{1, (*world).restartRedis},

@@ -22,6 +22,7 @@ type Commands struct {
 	mu     sync.Mutex
 	passed int
 	limit  int // -1: none
+	gate   *gate
 	dead   bool
 	links  map[*link]struct{}
 }
@@ -45,6 +46,39 @@ func (c *Commands) Limit(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.passed, c.limit = 0, n
+}
+
+// gate is where a paused process stands.
+type gate struct {
+	after      int // commands that pass before
+	held, open chan struct{}
+	once       sync.Once
+}
+
+// Hold lets n more commands pass, counts from here, and then holds all back until release is called, as from a process that is
+// paused and wakes up. held is closed when one is held back.
+func (c *Commands) Hold(n int) (held <-chan struct{}, release func()) {
+	g := &gate{after: n, held: make(chan struct{}), open: make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.passed, c.gate = 0, g
+	return g.held, sync.OnceFunc(func() { close(g.open) })
+}
+
+// wait holds a command back while the process is paused.
+func (c *Commands) wait() {
+	c.mu.Lock()
+	g := c.gate
+	holds := g != nil && c.passed >= g.after
+	c.mu.Unlock()
+	if !holds {
+		return
+	}
+	g.once.Do(func() { close(g.held) })
+	select {
+	case <-g.open:
+	case <-c.died:
+	}
 }
 
 // Passed tells how many commands passed since the last Limit.
@@ -143,6 +177,7 @@ func (c *Commands) forward(l *link) {
 
 // pass sends one command on unless it is one too many.
 func (c *Commands) pass(l *link, command []byte) bool {
+	c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dead || c.limit >= 0 && c.passed >= c.limit {

@@ -46,3 +46,32 @@ func TestCommandsDieBetweenTwoOfThem(t *testing.T) {
 		c.Close()
 	}
 }
+
+func TestCommandsAreHeldBackUntilTheProcessWakesUp(t *testing.T) {
+	redis := redistest.Start(t)
+	p, err := cut.StartCommands(redis.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	c, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	held, release := p.Hold(2)
+	for range 5 {
+		if _, err := fmt.Fprint(c, "*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-held
+	redis.Do("SET", "n", "100")
+	release()
+	answers := bufio.NewReader(c)
+	for _, want := range []string{":1", ":2", ":101", ":102", ":103"} {
+		if line, err := answers.ReadString('\n'); err != nil || line != want+"\r\n" {
+			t.Fatalf("answer %q, %v, want %s", line, err, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package redisstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,17 +112,39 @@ const (
 // stream's place in one script, in which nothing of the stream changes but its memory. It returns the entries copied.
 func (c *Compaction) Rewrite(ctx context.Context, number int64) (int64, error) {
 	more := []string{c.Stream(number), c.Keys.Copy}
+	var copied int64
 	for last := ""; ; {
+		token, end, err := c.end(ctx, number)
+		if err != nil {
+			return 0, err
+		}
 		word, v, err := c.run(ctx, "rewrite stream", compactCopyScript, more, decimal(c.Open), decimal(number), last,
-			strconv.Itoa(rewriteEntries), strconv.Itoa(rewriteBytes))
+			strconv.Itoa(rewriteEntries), strconv.Itoa(rewriteBytes), decimal(copied), token, end)
 		if err != nil {
 			return 0, err
 		}
 		if word == "DONE" {
 			return v[0].Int, nil
 		}
-		last = v[0].Str
+		if len(v) != 2 {
+			return 0, scriptError("rewrite stream", nil)
+		}
+		last, copied = v[0].Str, v[1].Int
 	}
+}
+
+// end reads the token of the partition's fence, and after it the last generated id of a stream.
+func (c *Compaction) end(ctx context.Context, number int64) (token, end string, err error) {
+	var answers [2]resp.Value
+	request := resp.AppendCommand(nil, "HGET", c.Keys.Leader, "token")
+	if err := c.Shard.readAll(ctx, askEnds(request, c.Stream(number)), answers[:]); err != nil {
+		return "", "", err
+	}
+	if e, ok := errors.AsType[resp.Error](answers[0].Err()); ok {
+		return "", "", scriptError("read token", e)
+	}
+	seen, err := parseEnds(answers[1])
+	return answers[0].Str, cmp.Or(seen.end(), "0-0"), err
 }
 
 // Measure tells how many entries a stream of the partition has in how many nodes; none where it is not there.

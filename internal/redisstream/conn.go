@@ -85,19 +85,28 @@ func (v valuesReply) Read(r *resp.Reader) error {
 		}
 		values[i] = value
 	}
-	for _, value := range values {
-		if err := value.Err(); err != nil {
-			v.done(nil, err)
-			return nil
-		}
-	}
 	v.done(values, nil)
 	return nil
 }
 
 func (v valuesReply) Lost(err error) { v.done(nil, err) }
 
+// askEach is send for n commands in one request. Error replies are among the values.
+func askEach(c Conn, buf []byte, n int, done func([]resp.Value, error)) {
+	c.Send(whole(buf), valuesReply{n, done})
+}
+
 // askAll is ask for n commands in one request.
 func askAll(c Conn, buf []byte, n int, done func([]resp.Value, error)) {
-	c.Send(whole(buf), valuesReply{n, done})
+	askEach(c, buf, n, func(values []resp.Value, err error) {
+		for i := range values {
+			if err == nil {
+				err = values[i].Err()
+			}
+		}
+		if err != nil {
+			values = nil
+		}
+		done(values, err)
+	})
 }

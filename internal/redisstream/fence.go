@@ -68,7 +68,17 @@ func Fence(c Conn, keys Keys, q FenceRequest, done func(Fenced, error)) {
 func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, error)) {
 	request := resp.AppendCommand(nil, "HMGET", keys.Leader, "token", "owner")
 	request = resp.AppendCommand(request, "HMGET", keys.Segments, "open", "start", "sealed")
-	askAll(c, request, 2, func(v []resp.Value, err error) {
+	request = askEnds(request, keys.Stream) // behind the token: who fenced meanwhile has changed that
+	askEach(c, request, 3, func(v []resp.Value, err error) {
+		var end ends
+		for i := range v {
+			if err == nil && i < 2 {
+				err = v[i].Err()
+			}
+		}
+		if err == nil {
+			end, err = parseEnds(v[2])
+		}
 		if err != nil || len(v[0].Elems) != 2 || len(v[1].Elems) != 3 {
 			done(Fenced{}, scriptError("read token", err))
 			return
@@ -79,7 +89,7 @@ func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, e
 		k := []string{
 			keys.Stream, keys.Leader, keys.State(seen), keys.State(q.Token), keys.Epochs, keys.Segments, keys.sealedBefore(open),
 		}
-		fenceScript.run(c, k, asked.args(seen, owner, open, start), func(v resp.Value, err error) {
+		fenceScript.run(c, k, asked.args(seen, owner, open, start, end.end()), func(v resp.Value, err error) {
 			if err == nil {
 				err = v.Err()
 			}
@@ -98,7 +108,7 @@ func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, e
 	})
 }
 
-func (q FenceRequest) args(seen, owner, open, start string) []string {
+func (q FenceRequest) args(seen, owner, open, start, end string) []string {
 	now, first, last := "", "", ""
 	if q.NowMs != 0 {
 		now = strconv.FormatUint(q.NowMs, 10)
@@ -109,7 +119,7 @@ func (q FenceRequest) args(seen, owner, open, start string) []string {
 	force := q.Force != nil && owner != "" && q.Force(owner)
 	return []string{
 		q.Owner, seen, q.Token, q.TopicID, strconv.FormatInt(q.LeaseMs, 10), strconv.FormatUint(q.Stamped, 10),
-		strconv.FormatUint(q.EndAtMin, 10), flag(q.NewEpoch), flag(force), now, open, first, last, start,
+		strconv.FormatUint(q.EndAtMin, 10), flag(q.NewEpoch), flag(force), now, open, first, last, start, end,
 	}
 }
 

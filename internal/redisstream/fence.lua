@@ -7,12 +7,14 @@
 --       9 '1' = the old owner's process is provably gone: its lease is not waited for (the floor still lies above it)
 --      10 now in ms ('' = Redis TIME)  11 number of the open segment ('' = none yet)
 --      12, 13 first and last id of this owner's append of unknown outcome ('' = none)  14 log start ('' = none yet)
+--      15 the stream's last generated id as it was seen after the token ('' = no stream)
 -- Answers {'OK', floor, last sequence, expiry, was mine, now, leader epoch, last id found, alarm, landed},
 -- {'HELD', owner, expiry, now}, {'SUPERSEDED', owner} (a later start of the same broker), {'STALE'},
 -- {'DELETED'} (this life of the topic is over), {'UNFINISHED', topic id} (an earlier life must be deleted first).
 -- landed: 1 = that append is in the log, 0 = nothing of it is, and nothing of it can come any more.
 -- The caller reads the token, the open segment's number and the log start first, so that every key is declared and what it
--- derives from them holds.
+-- derives from them holds; and the stream's end, since XINFO, which tells it, shows two whole entries: among records of 1 MB
+-- it takes 4 to 13 ms here, and 0.2 outside.
 local MAX = '18446744073709551615' -- the sequence before offset 0
 
 local function after(a, b) -- is sequence a above b? As strings: doubles end at 2^53.
@@ -55,10 +57,9 @@ end
 
 local found, ms, seq = '', 0, ARGV[7]
 if redis.call('EXISTS', KEYS[1]) == 1 then
-  local i = redis.call('XINFO', 'STREAM', KEYS[1])
-  for k = 1, #i, 2 do
-    if i[k] == 'last-generated-id' then found = i[k + 1] end
-  end
+  if ARGV[15] == '' then return {'STALE'} end
+  local since = redis.call('XREVRANGE', KEYS[1], '+', '(' .. ARGV[15], 'COUNT', 1)[1] -- an append of the token's owner, or a stranger's
+  found = since and since[1] or ARGV[15]
   if found ~= '0-0' then -- nothing was ever written to one that a native group's XGROUP CREATE made
     ms, seq = string.match(found, '(%d+)-(%d+)')
     ms = tonumber(ms)
@@ -75,10 +76,16 @@ if claim and claim ~= found then -- a foreign XADD, DEL or eviction: offsets kee
   ms = math.max(ms, tonumber(cms))
   if after(cseq, seq) then seq = cseq end
   for _, stream in ipairs({KEYS[1], KEYS[7]}) do
-    for _, e in ipairs(redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 256)) do
-      local eseq = string.match(e[1], '-(%d+)')
-      if borne == '' or after(eseq, borne) then borne = eseq end
-    end
+    local to, looked, size = '+', 0, 0
+    repeat -- one by one: they may be large
+      local e = redis.call('XREVRANGE', stream, to, '-', 'COUNT', 1)[1]
+      if e then
+        local eseq = string.match(e[1], '-(%d+)')
+        if borne == '' or after(eseq, borne) then borne = eseq end
+        for _, field in ipairs(e[2]) do size = size + #field end
+        to, looked = '(' .. e[1], looked + 1
+      end
+    until not e or looked == 256 or size > 131072
   end
 end
 
@@ -93,7 +100,7 @@ if ARGV[12] ~= '' then
   if r[3] and not after(string.match(ARGV[12], '-(%d+)'), r[3]) then streams[2] = KEYS[7] end -- else a sealed segment is left alone
   for _, stream in ipairs(streams) do -- not the entries between them: they may be many, or large
     first = first or #redis.call('XRANGE', stream, ARGV[12], ARGV[12]) > 0
-    last = last or #redis.call('XRANGE', stream, ARGV[13], ARGV[13]) > 0
+    last = last or ARGV[12] == ARGV[13] and first or #redis.call('XRANGE', stream, ARGV[13], ARGV[13]) > 0
   end
   if first and last then
     landed = 1

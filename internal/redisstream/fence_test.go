@@ -165,7 +165,7 @@ func TestFenceStartsAgainWhenTheTokenChangesMeanwhile(t *testing.T) {
 	stale := request(at("1/a", someTime))
 	keys := []string{b.keys.Stream, b.keys.Leader, b.keys.State("x"), b.keys.State(stale.Token), b.keys.Epochs, b.keys.Segments, b.keys.Segment(-1)}
 	v, err := Await(t.Context(), func(done func(resp.Value, error)) {
-		fenceScript.run(b.conn, keys, stale.args("x", "1/a", "", ""), done)
+		fenceScript.run(b.conn, keys, stale.args("x", "1/a", "", "", ""), done)
 	})
 	if _, err2 := parseFenced(v); err != nil || !errors.Is(err2, errStale) {
 		t.Errorf("a fence that saw another token: %v, %v", err, err2)

@@ -1,6 +1,7 @@
 package redisstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,8 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
 )
 
-// Glance is what one pipelined look of the worker's tick sees of a partition. No read touches a sealed segment's key, and
-// leader epochs are not read.
+// Glance is what one pipelined look of the worker's tick sees of a partition: of one open segment, and of about one moment.
+// No read touches a sealed segment's key, and leader epochs are not read.
 type Glance struct {
 	View
 	First, Last ID     // of the open stream's first and last entry; zero when it has none
@@ -19,10 +20,17 @@ type Glance struct {
 	Err         error  // why this partition could not be looked at; nothing else holds then
 }
 
-// glancePage bounds how many partitions one request looks at: some 5 ms of Redis's time, in which it serves others, too.
+// glancePage bounds how many streams one request measures, or tokens it reads: Redis serves others in between.
 const glancePage = 256
 
-// Glances looks at partitions, two round trips for each page of them. An error is one of the connection; what is wrong
+// looksPage bounds how many partitions one request looks at: the first and the last entry of each are in the answer, which
+// Redis holds until it is taken.
+const looksPage = 32
+
+// looksCommands are those of a look at one partition.
+const looksCommands = 7
+
+// Glances looks at partitions, a few in a round trip. An error is one of the connection; what is wrong
 // with a single partition is in its Glance.
 func (s *Shard) Glances(ctx context.Context, keys []Keys) ([]Glance, error) {
 	all := make([]Glance, 0, len(keys))
@@ -33,21 +41,38 @@ func (s *Shard) Glances(ctx context.Context, keys []Keys) ([]Glance, error) {
 		if err != nil {
 			return nil, err
 		}
-		var request []byte
-		for i, k := range page {
-			verb, body := "EVALSHA", glanceScript.sha
-			if i == 0 { // the text makes Redis remember the script for those that follow
-				verb, body = "EVAL", glanceScript.text
+		for i := 0; i < len(page); i += looksPage {
+			n := min(len(page), i+looksPage)
+			if all, err = s.looks(ctx, page[i:n], tokens[i:n], all); err != nil {
+				return nil, err
 			}
-			request = append(request, glanceScript.command(verb, body, []string{k.Stream, k.Leader, k.Segments, k.State(tokens[i]), k.Copy}, nil)...)
 		}
-		replies := make([]resp.Value, len(page))
-		if err := s.readAll(ctx, request, replies); err != nil {
-			return nil, err
+	}
+	return all, nil
+}
+
+// looks looks at a few partitions.
+func (s *Shard) looks(ctx context.Context, page []Keys, tokens []string, all []Glance) ([]Glance, error) {
+	var request []byte
+	for i, k := range page {
+		request = resp.AppendCommand(request, "HGET", k.Segments, "open")
+		request = resp.AppendCommand(request, "HMGET", k.Leader, "topic", "owner", "epoch")
+		request = resp.AppendCommand(request, "HGET", k.State(tokens[i]), "last")
+		request = askEnds(request, k.Stream) // after the leader's note: it is not older than that
+		request = resp.AppendCommand(request, "HGETALL", k.Segments)
+		request = resp.AppendCommand(request, "TIME")
+		request = resp.AppendCommand(request, "EXISTS", k.Copy)
+	}
+	replies := make([]resp.Value, looksCommands*len(page))
+	if err := s.readAll(ctx, request, replies); err != nil {
+		return nil, err
+	}
+	for i := range page {
+		g := parseGlance(replies[looksCommands*i:][:looksCommands])
+		if errors.Is(g.Err, ErrRolled) { // between two of these commands
+			return s.looks(ctx, page[i:], tokens[i:], all)
 		}
-		for _, v := range replies {
-			all = append(all, parseGlance(v))
-		}
+		all = append(all, g)
 	}
 	return all, nil
 }
@@ -71,46 +96,51 @@ func (s *Shard) tokens(ctx context.Context, keys []Keys) ([]string, error) {
 	return tokens, nil
 }
 
-func parseGlance(v resp.Value) Glance {
+// parseGlance reads a look's answers: number of the open segment, leader, last entry noted, stream, registry, time, whether the copy of
+// a rewrite is there.
+func parseGlance(v []resp.Value) Glance {
 	g := Glance{View: View{LastSeq: BeforeFirst}}
-	if e, ok := errors.AsType[resp.Error](v.Err()); ok {
-		return Glance{Err: fmt.Errorf("look at partition: %w", refusal(e))}
-	}
-	if len(v.Elems) != 8 {
-		return Glance{Err: fmt.Errorf("look at partition: %w", resp.ErrProtocol)}
-	}
-	if g.Err = g.parse(v.Elems); g.Err != nil {
+	if g.Err = g.parse(v); g.Err != nil {
 		return Glance{Err: fmt.Errorf("look at partition: %w", g.Err)}
 	}
 	return g
 }
 
-func (g *Glance) parse(e []resp.Value) error {
-	var p numbers
-	if _, err := g.leader(resp.Value{Elems: []resp.Value{e[0], e[1], e[2], {}}}); err != nil {
+func (g *Glance) parse(v []resp.Value) error {
+	if len(v) != looksCommands {
+		return resp.ErrProtocol
+	}
+	for i := range v {
+		if refused, ok := v[i].Err().(resp.Error); ok && i != 3 {
+			return refusal(refused)
+		}
+	}
+	leader := resp.Value{Elems: append(v[1].Elems, resp.Value{})} // the token was read before
+	if _, err := g.leader(leader); err != nil {
 		return err
 	}
-	stream := e[4].Elems
-	if len(stream) == 4 {
-		g.Exists = true
-		info := resp.Value{Elems: []resp.Value{{Str: "last-generated-id"}, stream[0]}}
-		if err := g.stream(info, e[3]); err != nil {
-			return err
-		}
-		g.Length = stream[1].Int
-		if g.Length > 0 {
-			var err error
-			if g.First, err = ParseID(stream[2].Str); err != nil {
-				return err
-			}
-			if g.Last, err = ParseID(stream[3].Str); err != nil {
-				return err
-			}
-		}
+	end, err := parseEnds(v[3])
+	if err != nil {
+		return err
 	}
-	g.Now, g.Copied = p.uint(e[6]), e[7].Int == 1
+	g.stream(&end, v[2])
+	if g.Length = end.length; g.Length > 0 {
+		g.First, g.Last = end.first, end.tail
+	}
+	var p numbers
+	if len(v[5].Elems) != 2 {
+		return resp.ErrProtocol
+	}
+	g.Now = p.uint(v[5].Elems[0])*1000 + p.uint(v[5].Elems[1])/1000
+	g.Copied = v[6].Int == 1
 	if p.err != nil {
 		return p.err
 	}
-	return g.registry(e[5])
+	if err := g.registry(v[4]); err != nil {
+		return err
+	}
+	if cmp.Or(v[0].Str, "0") != decimal(g.Open) {
+		return ErrRolled
+	}
+	return nil
 }

@@ -61,9 +61,17 @@ func (s *Shard) Mirror(ctx context.Context, keys Keys, topicID, group string, of
 	if err != nil {
 		return scriptError("mirror commit", err)
 	}
-	at := ""
+	to := "+"
 	if found {
-		at = first.String()
+		to = "(" + first.String()
+	}
+	before, found, err := s.entry(ctx, "XREVRANGE", keys.Stream, to, "-")
+	if err != nil {
+		return scriptError("mirror commit", err)
+	}
+	at := ""
+	if found || to != "+" {
+		at = before.String()
 	}
 	room := s.full.room(keys.Stream, s.now())
 	args := []string{topicID, MirrorPrefix + group, at, MirrorPrefix, strconv.Itoa(room), strconv.FormatUint(SeqBefore(offset), 10)}

@@ -52,27 +52,6 @@ func (s *Shard) script(ctx context.Context, sc script, keys, args []string) (res
 	return v, err
 }
 
-// Trim raises the log start of one life of a partition and trims the open segment below it.
-func (s *Shard) Trim(ctx context.Context, keys Keys, topicID string, logStart int64) (start int64, err error) {
-	const entries, size = 512, 128 << 10 // of one step: a millisecond of Redis's time
-	args := []string{topicID, strconv.FormatInt(logStart, 10), strconv.Itoa(entries), strconv.Itoa(size)}
-	for {
-		v, err := s.script(ctx, trimScript, []string{keys.Stream, keys.Leader, keys.Segments, keys.Times(-1)}, args)
-		if err != nil {
-			return 0, scriptError("trim", err)
-		}
-		if len(v.Elems) != 3 {
-			return 0, ErrDeleted
-		}
-		if start, err = strconv.ParseInt(v.Elems[1].Text(), 10, 64); err != nil {
-			return 0, fmt.Errorf("trim: %w", err)
-		}
-		if v.Elems[2].Int == 0 {
-			return start, nil
-		}
-	}
-}
-
 // Delete ends one life of a partition: all its keys go but the tombstone. Doing it again, or when another life is there,
 // does nothing.
 func (s *Shard) Delete(ctx context.Context, keys Keys, topicID string) error {
@@ -106,7 +85,11 @@ const deleteStep = 256
 // deleteSeen runs the deletion of what was seen of a partition, or a step of it where that is much.
 func (s *Shard) deleteSeen(ctx context.Context, keys Keys, topicID, token string, view *View) (resp.Value, error) {
 	k := []string{keys.Stream, keys.Leader, keys.State(token), keys.Epochs, keys.Segments, keys.Copy, keys.Dictionaries}
-	args := []string{token, topicID, decimal(view.Open)}
+	end := ""
+	if view.Exists {
+		end = view.end.String()
+	}
+	args := []string{token, topicID, decimal(view.Open), end}
 	some := view.Segments[:min(len(view.Segments), deleteStep)]
 	for _, seg := range some {
 		k = append(k, keys.Segment(seg.Number), keys.Times(seg.Number))

@@ -42,6 +42,8 @@ type View struct {
 	Segments []Segment // by rising number, and so by rising offsets
 	Epochs   []Epoch   // by rising epoch
 	Clean    Clean     // how far compaction has come
+
+	end ID // the open stream's last generated id
 }
 
 // Look reads a partition's view in two round trips. The log ends at the last entry that its leaders noted: those above are
@@ -59,7 +61,7 @@ func (s *Shard) Look(ctx context.Context, keys Keys) (View, error) {
 	}
 	var request []byte
 	request = resp.AppendCommand(request, "HGET", keys.State(token), "last")
-	request = resp.AppendCommand(request, "XINFO", "STREAM", keys.Stream) // after the leader's note: it is not older than that
+	request = askEnds(request, keys.Stream) // after the leader's note: it is not older than that
 	request = resp.AppendCommand(request, "HGETALL", keys.Segments)
 	request = resp.AppendCommand(request, "HGETALL", keys.Epochs)
 	var replies [4]resp.Value
@@ -136,22 +138,16 @@ func (s *Shard) readAll(ctx context.Context, request []byte, replies []resp.Valu
 
 // parseView reads the answers after the leader's.
 func parseView(v View, replies [4]resp.Value) (View, error) {
-	noted, info := replies[0], replies[1]
-	if e, ok := info.Err().(resp.Error); ok && strings.Contains(string(e), "no such key") {
-		info = resp.Value{}
-	} else {
-		v.Exists = true
-	}
-	for _, reply := range []resp.Value{noted, info, replies[2], replies[3]} {
+	for _, reply := range []resp.Value{replies[0], replies[2], replies[3]} {
 		if e, ok := reply.Err().(resp.Error); ok {
 			return v, fmt.Errorf("look at partition: %w", refusal(e))
 		}
 	}
-	if v.Exists {
-		if err := v.stream(info, noted); err != nil {
-			return v, err
-		}
+	end, err := parseEnds(replies[1])
+	if err != nil {
+		return v, fmt.Errorf("look at partition: %w", err)
 	}
+	v.stream(&end, replies[0])
 	if err := v.registry(replies[2]); err != nil {
 		return v, err
 	}
@@ -160,21 +156,15 @@ func parseView(v View, replies [4]resp.Value) (View, error) {
 
 // stream finds the end of the log: the entry that its leaders noted as the last, or, if that is lost or there is none, the
 // stream's own.
-func (v *View) stream(info, noted resp.Value) (err error) {
-	var last ID
-	info.Pairs(func(field string, value resp.Value) {
-		if field == "last-generated-id" {
-			last, err = ParseID(value.Str)
-		}
-	})
-	if err != nil || last == (ID{}) { // 0-0: nothing was ever written
-		return err
+func (v *View) stream(end *ends, noted resp.Value) {
+	last := end.last
+	if v.Exists, v.end = end.exists, last; last == (ID{}) { // 0-0: nothing was ever written
+		return
 	}
 	if id, err := ParseID(noted.Str); err == nil && !id.After(last) {
 		last = id
 	}
 	v.LastSeq = last.Seq
-	return nil
 }
 
 // leader reads who leads, and returns the token.

@@ -1,6 +1,7 @@
 package redisstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type RollRequest struct {
 
 	fence   string // the worker's fence number; empty: the owner rolls
 	claimed string // id of the last entry that the owner claimed, as the worker saw it
+	seen    ends   // of the open segment's stream
 }
 
 // ErrNotOpen means that the segment is not the open one of this life any more, or that another fence or an append came in
@@ -33,15 +35,24 @@ var ErrNotOpen = errors.New("not the open segment as it was seen")
 // Roll seals the open segment for its owner. done is called exactly once; rolled is false when there is nothing to seal.
 // ErrNotOpen and a *RefusedError change nothing; after any other error the registry tells what happened.
 func Roll(c Conn, keys Keys, q RollRequest, done func(sealed Segment, rolled bool, err error)) {
-	rollScript.run(c, q.keys(keys), q.args(), func(v resp.Value, err error) {
+	send(c, askEnds(nil, keys.Stream), func(v resp.Value, err error) {
 		if err == nil {
-			err = v.Err()
+			q.seen, err = parseEnds(v)
 		}
 		if err != nil {
 			done(Segment{}, false, scriptError("roll", err))
 			return
 		}
-		done(parseRoll(v, q.Open))
+		rollScript.run(c, q.keys(keys), q.args(), func(v resp.Value, err error) {
+			if err == nil {
+				err = v.Err()
+			}
+			if err != nil {
+				done(Segment{}, false, scriptError("roll", err))
+				return
+			}
+			done(parseRoll(v, q.Open))
+		})
 	})
 }
 
@@ -54,9 +65,10 @@ func (q *RollRequest) args() []string {
 	if q.Closing != nil {
 		closing = strconv.FormatInt(*q.Closing, 10)
 	}
+	first, tail := q.seen.bounds()
 	return []string{
 		q.TopicID, strconv.FormatInt(q.Open, 10), q.Token, strconv.FormatInt(q.Bytes, 10), strconv.FormatInt(q.MaxTimestamp, 10),
-		closing, q.fence, q.claimed,
+		closing, q.fence, q.claimed, q.seen.end(), first, tail,
 	}
 }
 
@@ -94,20 +106,25 @@ type Weight struct {
 
 // Weigh measures the open segment.
 func Weigh(c Conn, keys Keys, done func(Weight, error)) {
-	weighScript.run(c, []string{keys.Stream, keys.Segments}, []string{strconv.Itoa(measuredNodes)}, func(v resp.Value, err error) {
-		if err == nil {
-			err = v.Err()
-		}
-		if err != nil || len(v.Elems) != 4 {
+	request := resp.AppendCommand(nil, "HMGET", keys.Segments, "open", "start") // first: of one that is rolled meanwhile Redis knows
+	request = resp.AppendCommand(request, "MEMORY", "USAGE", keys.Stream, "SAMPLES", strconv.Itoa(measuredNodes))
+	request = resp.AppendCommand(request, "XRANGE", keys.Stream, "-", "+", "COUNT", "1")
+	askAll(c, request, 3, func(v []resp.Value, err error) {
+		if err != nil || len(v[0].Elems) != 2 {
 			done(Weight{}, scriptError("weigh open segment", err))
 			return
 		}
-		var p numbers
-		w := Weight{Bytes: v.Elems[0].Int, Open: int64(p.uint(v.Elems[2])), LogStart: int64(p.uint(v.Elems[3]))}
-		if first := v.Elems[1].Str; first != "" && p.err == nil {
-			w.First, p.err = ParseID(first)
+		w := Weight{Bytes: v[1].Int}
+		if page := v[2].Elems; len(page) > 0 && len(page[0].Elems) > 0 {
+			w.First, err = ParseID(page[0].Elems[0].Str)
 		}
-		done(w, p.err)
+		var p numbers
+		for i, into := range []*int64{&w.Open, &w.LogStart} {
+			if !v[0].Elems[i].Null { // else never rolled, never trimmed
+				*into = int64(p.uint(v[0].Elems[i]))
+			}
+		}
+		done(w, cmp.Or(err, p.err))
 	})
 }
 
@@ -166,15 +183,19 @@ func (s *Shard) Roll(ctx context.Context, keys Keys, c Claim, open int64) (seale
 	return sealed, true, nil
 }
 
-// openIndex reads the time index's entries of the open segment, the last entry that the owner claimed and the largest
-// timestamp, if all are known.
+// openIndex reads the time index's entries of the open segment, the last entry that the owner claimed, the ends of the
+// stream and the largest timestamp, if all are known.
 func (s *Shard) openIndex(ctx context.Context, keys Keys, q *RollRequest) (offsets []int64, err error) {
-	var notes [2]resp.Value
+	var notes [3]resp.Value
 	request := resp.AppendCommand(nil, "HMGET", keys.State(q.Token), "last", "tail")
-	if err := s.readAll(ctx, resp.AppendCommand(request, "HGET", keys.Segments, "sealed"), notes[:]); err != nil {
+	request = resp.AppendCommand(request, "HGET", keys.Segments, "sealed")
+	if err := s.readAll(ctx, askEnds(request, keys.Stream), notes[:]); err != nil {
 		return nil, err
 	}
-	for _, v := range notes {
+	if q.seen, err = parseEnds(notes[2]); err != nil {
+		return nil, scriptError("look at stream", err)
+	}
+	for _, v := range notes[:2] {
 		if err := v.Err(); err != nil {
 			return nil, scriptError("read state", err)
 		}

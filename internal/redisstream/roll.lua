@@ -5,7 +5,8 @@
 -- ARGV: 1 topic id  2 number of the open segment  3 token seen in leader  4 bytes measured (-1 = unknown)
 --       5 largest timestamp (-1 = unknown)  6 largest timestamp of the records after the time index's last entry, to close it
 --       ('' = leave it open)  7 the worker's fence number ('' = the owner rolls)  8 id of the last entry claimed, as the worker
---       saw it ('' = any)
+--       saw it ('' = any)  9 the stream's last generated id as it was seen before ('' = no stream)  10 id of its first entry and
+--       11 of its last then ('' = none)
 -- Answers {'OK', the registry's text}, {'OTHER'} (another life, number, token or claim), {'EMPTY'} (nothing to seal) or
 -- {'FENCED'} (a later worker was here).
 local function after(a, b) -- numbers as strings: doubles end at 2^53
@@ -19,17 +20,11 @@ if ARGV[7] ~= '' and r[3] and after(r[3], ARGV[7]) then return {'FENCED'} end
 if f[1] ~= ARGV[1] or open ~= ARGV[2] or f[2] ~= ARGV[3] then return {'OTHER'} end
 local noted = redis.call('HGET', KEYS[5], 'last')
 if ARGV[8] ~= '' and noted ~= ARGV[8] then return {'OTHER'} end
-if redis.call('EXISTS', KEYS[1]) == 0 then return {'EMPTY'} end
-local last, length, count, oldest, newest
-local i = redis.call('XINFO', 'STREAM', KEYS[1])
-for k = 1, #i, 2 do
-  if i[k] == 'last-generated-id' then last = i[k + 1]
-  elseif i[k] == 'length' then length = i[k + 1]
-  elseif i[k] == 'groups' then count = i[k + 1]
-  elseif i[k] == 'first-entry' then oldest = i[k + 1] and i[k + 1][1]
-  elseif i[k] == 'last-entry' then newest = i[k + 1] and i[k + 1][1] end
-end
-if length == 0 then return {'EMPTY'} end
+if redis.call('XLEN', KEYS[1]) == 0 then return {'EMPTY'} end
+local last, oldest, newest = ARGV[9], ARGV[10], ARGV[11]
+if oldest == '' then return {'OTHER'} end -- all there is came since
+local since = redis.call('XREVRANGE', KEYS[1], '+', '(' .. last, 'COUNT', 1)[1]
+if since then last, newest = since[1], since[1] end
 
 -- First and last offset: strangers' entries, whose offsets do not rise, are not taken for them.
 local fms, fseq
@@ -51,7 +46,7 @@ end
 if not fseq then return {'EMPTY'} end -- only strangers' entries
 local lms, lseq = string.match(newest, '(%d+)-'), string.match(noted or newest, '-(%d+)')
 if lseq == '18446744073709551615' or after(fseq, lseq) then return {'EMPTY'} end -- none is the owner's yet
-local groups = count > 0 and redis.call('XINFO', 'GROUPS', KEYS[1]) or {}
+local groups = redis.call('XINFO', 'GROUPS', KEYS[1])
 redis.call('RENAME', KEYS[1], KEYS[4])
 redis.call('XGROUP', 'CREATE', KEYS[1], 'x', '0', 'MKSTREAM')
 redis.call('XGROUP', 'DESTROY', KEYS[1], 'x')

@@ -24,9 +24,6 @@ var rollLua string
 //go:embed times.lua
 var timesLua string
 
-//go:embed weigh.lua
-var weighLua string
-
 //go:embed trim.lua
 var trimLua string
 
@@ -45,9 +42,6 @@ var mirrorLua string
 //go:embed unmirror.lua
 var unmirrorLua string
 
-//go:embed glance.lua
-var glanceLua string
-
 //go:embed lease.lua
 var leaseLua string
 
@@ -63,8 +57,8 @@ var dropLua string
 //go:embed head.lua
 var headLua string
 
-//go:embed entry.lua
-var entryLua string
+//go:embed shrunk.lua
+var shrunkLua string
 
 //go:embed compact_remove.lua
 var compactRemoveLua string
@@ -95,17 +89,15 @@ var (
 	deleteScript   = newScript(deleteLua)
 	rollScript     = newScript(rollLua)
 	timesScript    = newScript(timesLua)
-	weighScript    = newScript(weighLua)
 	trimScript     = newScript(trimLua)
 	seekScript     = newScript(seekLua)
 	mirrorScript   = newScript(mirrorLua)
 	unmirrorScript = newScript(unmirrorLua)
-	glanceScript   = newScript(glanceLua)
 	leaseScript    = newScript(leaseLua)
 	startScript    = newScript(guardLua + startLua)
 	dropScript     = newScript(guardLua + dropLua)
 	headScript     = newScript(guardLua + headLua)
-	entryScript    = newScript(entryLua)
+	shrunkScript   = newScript(guardLua + shrunkLua)
 	zdictScript    = newScript(dictionaryLua)
 	unzdictScript  = newScript(undictionaryLua)
 

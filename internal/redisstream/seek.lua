@@ -1,10 +1,11 @@
 -- Finds the first entry with an offset at or above a target: probes <ms>-<target>, so that each answer snaps to data;
 -- interpolates, and bisects when interpolation gained less than half. One round trip does, unless entries are large: there
--- is no asking for ids without values.
+-- is no asking for ids without values, and one of 1 MB takes 2 ms in Lua. So a step ends behind the first large one.
 -- KEYS: 1 a stream
 -- ARGV: 1 target offset  2 bytes of entries after which the step ends  3... where the step before ended, as it told
--- Answers {id, probes}, {} when there is none, or {'', probes, id below the target, id at or above it, ms of the stream's
--- first entry, '1' = strict, '1' = interpolate} when the caller has to go on.
+-- Answers {id, probes}, {} when there is none, or {'', probes, id below the target and id at or above it ('' = not looked for
+-- yet), ms of the stream's first entry, '1' = strict, '1' = interpolate, id found for the present probe ('' = none yet)} when
+-- the caller has to go on.
 -- Offsets are compared as strings (doubles end at 2^53); doubles only choose a probe. Strangers' entries, whose offsets do
 -- not rise, are stepped over: those of XADD *, which gives sequences from 0 on in a ms of its own, are known by that; where
 -- the offset is not found, a second search also looks at each entry's neighbours.
@@ -65,17 +66,20 @@ local function walk(command, from, to, wanted)
   end
 end
 
-local function more(lo, hi, strict, interpolate)
-  return {'', probes, lo.id, hi.id, string.format('%.0f', begin), strict and '1' or '', interpolate and '1' or ''}
+local function more(lo, hi, strict, interpolate, at)
+  return {'', probes, lo.id, hi and hi.id or '', string.format('%.0f', begin), strict and '1' or '', interpolate and '1' or '', at and at.id or ''}
 end
 
-local function search(strict, lo, hi, interpolate)
+local function search(strict, lo, hi, interpolate, at)
   local function real(e) return below(lo.seq, e.seq) and not foreign(e) and (not strict or rises(e)) end
   if not lo then
     lo = walk('XRANGE', '-', '+', function() return true end)
     if not lo then return nil end
     begin = lo.ms
     if not below(lo.seq, target) then return lo end
+    if size >= most then return nil, more(lo, nil, strict, true) end
+  end
+  if not hi then
     hi, interpolate = walk('XREVRANGE', '+', lo.id, real), true
     if not hi or below(hi.seq, target) then return nil end
   end
@@ -88,27 +92,27 @@ local function search(strict, lo, hi, interpolate)
     if interpolate and b > a then m = lo.ms + math.floor(span * (t - a) / (b - a)) end
     if not m or m < lo.ms or m > hi.ms then m = lo.ms + math.floor(span / 2) end
     local probe = string.format('%.0f-%s', m, target)
-    local at = walk('XRANGE', probe, hi.id, real) or hi
+    at = at or walk('XRANGE', probe, hi.id, real) or hi
     if at.seq == target then return at end
     if below(at.seq, target) then
       lo = at
+    elseif size >= most then
+      return nil, more(lo, hi, strict, interpolate, at)
     else
       local before = walk('XREVRANGE', '(' .. probe, lo.id, function(e) return e.id == lo.id or real(e) end) or lo
       if below(before.seq, target) then return at end -- a hole: at is the first after it
       hi = before
     end
-    interpolate = hi.ms - lo.ms <= span / 2 or not interpolate
+    interpolate, at = hi.ms - lo.ms <= span / 2 or not interpolate, nil
   end
 end
 
-local found, rest
-if not ARGV[3] then
-  found, rest = search(false)
-else
-  found, rest = search(ARGV[6] == '1', split(ARGV[3]), split(ARGV[4]), ARGV[7] == '1')
-end
+local function known(k) return ARGV[k] and ARGV[k] ~= '' and split(ARGV[k]) or nil end
+
+local found, rest = search(ARGV[6] == '1', known(3), known(4), ARGV[7] == '1', known(8))
 if rest then return rest end
 if ARGV[6] ~= '1' and (not found or found.seq ~= target) then
+  if size >= most then return {'', probes, '', '', '', '1', '', ''} end
   found, rest = search(true)
   if rest then return rest end
 end

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
@@ -11,11 +10,6 @@ import (
 const (
 	// maxRounds bounds the steps at one partition in one tick. What is left is due at the next.
 	maxRounds = 64
-	// Entries removed by one script: at least as many as a node has by default, else no node would ever go whole; and at
-	// most so many, or bytes, that Redis is not held up for long.
-	minStep   = 100
-	maxStep   = 2000
-	stepBytes = 2 << 20
 	// slack is the part of retention.bytes beyond it that is not worth another round.
 	slack = 0.01
 )
@@ -201,7 +195,7 @@ func (s *Storage) trim(ctx context.Context, t *Target, z *size, number int64) (m
 	}
 	_, entries := t.extent(number)
 	mean := max(1, weights[0]/max(1, entries))
-	head := redisstream.Head{Segment: number, Start: t.Glance.LogStart, Keep: keep, Step: int(min(max(stepBytes/mean, minStep), maxStep))}
+	head := redisstream.Head{Segment: number, Start: t.Glance.LogStart, Keep: keep, Step: redisstream.TrimStep(mean)}
 	for {
 		if err := s.hold(ctx); err != nil {
 			return more, err
@@ -219,17 +213,7 @@ func (s *Storage) trim(ctx context.Context, t *Target, z *size, number int64) (m
 			return more, nil
 		}
 		if removed == 0 {
-			widen(&head, first)
+			head.Widen(first)
 		}
 	}
-}
-
-// widen chooses the next step after one in which no node could go whole: the rest of a node when no more than that is
-// left, else a larger one.
-func widen(h *redisstream.Head, first redisstream.ID) {
-	if h.Step > math.MaxInt16 || h.Keep.Seq-first.Seq <= uint64(h.Step) {
-		h.Step = 0
-		return
-	}
-	h.Step *= 2
 }

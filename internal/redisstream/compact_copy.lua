@@ -46,7 +46,7 @@ repeat -- one by one: nobody knows how large the next one is
   end
   finished = not e
 until finished or copied >= most or size >= bytes
-if not finished or redis.call('HGET', KEYS[1], 'token') ~= ARGV[9] then return {'MORE', last, redis.call('XLEN', KEYS[5])} end
+if not finished or (redis.call('HGET', KEYS[1], 'token') or '') ~= ARGV[9] then return {'MORE', last, redis.call('XLEN', KEYS[5])} end
 
 -- The copy has every entry of the stream. Has it others, which were trimmed or deleted meanwhile?
 local entries = redis.call('XLEN', KEYS[4])

@@ -14,6 +14,7 @@ import (
 type fuse struct {
 	listener net.Listener
 	redis    string
+	before   func() // each command, if it is set
 	mu       sync.Mutex
 	left     int
 	used     int
@@ -79,6 +80,9 @@ func (f *fuse) serve(c net.Conn) {
 		if over {
 			f.blow()
 			return
+		}
+		if f.before != nil {
+			f.before()
 		}
 		_, _ = up.Write(command)
 	}

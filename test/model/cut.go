@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redis/rueidis"
+
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/test/faults/cut"
 )
@@ -80,9 +82,16 @@ func (w *world) pausedTick() (Latitude, error) {
 				return err
 			}
 		}
+		before, err := w.fenced()
+		if err != nil {
+			return err
+		}
 		w.say("the sleeper wakes up")
 		wake()
-		err := <-done
+		err = <-done
+		if changed := w.sameWhereFenced(before); changed != nil {
+			return changed
+		}
 		_, isHeld := errors.AsType[*redisstream.HeldError](err) // it had not worked yet
 		if isHeld || errors.Is(err, redisstream.ErrFenced) || errors.Is(err, redisstream.ErrLeaseLost) {
 			return nil
@@ -103,6 +112,39 @@ func (w *world) someMore() error {
 	for _, do := range []func() (Latitude, error){w.produce, w.roll, w.produce} {
 		if _, err := do(); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// fenced is what Redis has of the partitions that the newest worker has changed, "" of the others.
+func (w *world) fenced() ([]string, error) {
+	newest, err := w.fence()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]string, len(w.parts))
+	return all, w.each(func(i int) error {
+		fence, err := w.redis.Do(w.ctx, w.redis.B().Hget().Key(w.keys.Segments).Field("fence").Build()).AsInt64()
+		if rueidis.IsRedisNil(err) || err == nil && fence != newest {
+			return nil
+		}
+		if err == nil {
+			all[i], err = w.inventory()
+		}
+		return err
+	})
+}
+
+// sameWhereFenced tells whether something changed there.
+func (w *world) sameWhereFenced(before []string) error {
+	after, err := w.fenced()
+	if err != nil {
+		return err
+	}
+	for i := range before {
+		if before[i] != "" && before[i] != after[i] {
+			return fmt.Errorf("partition %d was changed by a worker behind the newest: it was\n%s\nand is\n%s", i, before[i], after[i])
 		}
 	}
 	return nil

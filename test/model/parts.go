@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,6 +32,27 @@ func (w *world) addPart() {
 		p.producers = append(p.producers, &producer{identity: identity{id: i - 1}}) // the first is not idempotent
 	}
 	w.parts = append(w.parts, p)
+}
+
+// bases are offsets that logs begin at: doubles, which Lua counts in, end at 2^53.
+var bases = []int64{0, 0, 1<<53 - 20, math.MaxInt64 - 1<<20}
+
+// beginAt has the partition begin at an offset, as if all before had been deleted.
+func (w *world) beginAt(base int64) error {
+	if base == 0 {
+		return nil
+	}
+	w.say("begin at offset %d", base)
+	for _, args := range [][]string{
+		{"XGROUP", "CREATE", w.keys.Stream, "x", "0", "MKSTREAM"}, {"XGROUP", "DESTROY", w.keys.Stream, "x"},
+		{"XSETID", w.keys.Stream, fmt.Sprintf("1-%d", base-1)}, {"HSET", w.keys.Segments, "topic", w.topicID(), "start", fmt.Sprint(base)},
+	} {
+		if err := w.redis.Do(w.ctx, w.redis.B().Arbitrary(args...).Build()).Error(); err != nil {
+			return fmt.Errorf("begin at offset %d: %w", base, err)
+		}
+	}
+	w.log.Start, w.log.End = base, base
+	return nil
 }
 
 // each does something at every partition in turn.

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -133,6 +134,9 @@ func (w *world) learnAppendTimes() error {
 // unknownTime is the timestamp of a record that the broker stamped and whose producer was not told when.
 const unknownTime = -2
 
+// oddTimes are timestamps that producers may give although no clock shows them: none, and as far ahead as brokers accept.
+var oddTimes = []int64{-1, 0, 1, 1 << 41, math.MaxInt64 / 1000}
+
 func setTime(records []Record, ms int64) {
 	for i := range records {
 		records[i].Timestamp = ms
@@ -155,10 +159,13 @@ func (w *world) records() []Record {
 	if size > 10_000 {
 		count = 1 + w.rnd.IntN(4)
 	}
-	records := make([]Record, count)
+	records, odd := make([]Record, count), w.rnd.IntN(8*len(oddTimes))
 	for i := range records {
 		r := &records[i]
 		r.Timestamp = now + int64(w.rnd.IntN(2000)) - 1000
+		if odd < len(oddTimes) {
+			r.Timestamp = oddTimes[odd]
+		}
 		if w.topic.Config.Compact || w.rnd.IntN(4) > 0 {
 			r.Key = fmt.Appendf(nil, "key-%d", w.rnd.IntN(12))
 		}

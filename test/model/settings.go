@@ -111,10 +111,15 @@ func (w *world) alter() (Latitude, error) {
 	c := choices[w.rnd.IntN(len(choices))]
 	w.set(settings, c)
 	w.say("alter %s to %q", c.name, settings[c.name])
+	return Latitude{}, w.alterTo(settings)
+}
+
+// alterTo gives the topic other settings.
+func (w *world) alterTo(settings map[string]string) error {
 	topic, err := w.store.Alter(w.ctx, w.topic, w.topic.Partitions, settings)
 	if err != nil {
-		return Latitude{}, fmt.Errorf("alter topic: %w", err)
+		return fmt.Errorf("alter topic: %w", err)
 	}
 	w.topic = topic
-	return Latitude{}, nil
+	return nil
 }

@@ -96,6 +96,11 @@ func (s *stage) open(ctx context.Context, seed uint64, settings map[string]strin
 		w.addPart()
 	}
 	w.part = w.parts[0]
+	if partitions > 1 || w.rnd.IntN(2) == 0 {
+		if err := w.beginAt(bases[w.rnd.IntN(len(bases))]); err != nil {
+			return nil, err
+		}
+	}
 	w.hands, w.keeper = w.connectTo(s.uri.Address), w.startKeeper(s.uri.Address)
 	for i := range w.brokers {
 		w.brokers[i] = w.startBroker(i + 1)

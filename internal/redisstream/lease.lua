@@ -6,16 +6,24 @@
 local function whole(n) return string.format('%.0f', n) end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local f = redis.call('HMGET', KEYS[1], 'owner', 'fence', 'until')
+local f = redis.call('HMGET', KEYS[1], 'owner', 'fence', 'until', 'length')
 local owner, fence, ends = f[1], f[2], tonumber(f[3] or '0')
 local mine = owner == ARGV[1]
 if ARGV[3] ~= '' then
   if not mine or fence ~= ARGV[3] then return {'LOST', owner or ''} end
 else
-  if owner and not mine and ends > now and ARGV[4] ~= '1' then return {'HELD', owner, whole(ends), whole(now)} end
+  if owner and not mine and ends > now and ARGV[4] ~= '1' then
+    local most = now + tonumber(f[4] or ends)
+    if ends > most then -- the clock was ahead when it was given: it lasts no longer from now than it was given for
+      ends = most
+      redis.call('DEL', KEYS[2])
+      redis.call('HSET', KEYS[1], 'until', whole(ends))
+    end
+    return {'HELD', owner, whole(ends), whole(now)}
+  end
   fence = whole(math.max(tonumber(fence or '0') + 1, now)) -- a counter alone would repeat after a failover
 end
 ends = now + tonumber(ARGV[2])
 redis.call('DEL', KEYS[2])
-redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'fence', fence, 'until', whole(ends))
+redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'fence', fence, 'until', whole(ends), 'length', ARGV[2])
 return {'OK', fence, whole(ends), whole(now)}

@@ -3,6 +3,8 @@ package redisstream
 import (
 	"errors"
 	"testing"
+
+	"github.com/korvet-io/korvet/internal/redistest"
 )
 
 const leaseKey = "korvet:storage:worker"
@@ -56,6 +58,22 @@ func TestLeaseThatRanOutIsTakenAndItsHolderNoticesThat(t *testing.T) {
 	if _, err := b.lease("a", 0, first); !errors.Is(err, ErrLeaseLost) || b.mustLease("b", 60_000, second) != second {
 		t.Errorf("a gave back what b has: %v", err)
 	}
+}
+
+// After a failover to a replica whose clock is behind, a lease of a dead process would be waited for as long as that is.
+func TestLeaseThatAClockAheadGaveIsWaitedForNoLongerThanItWasGivenFor(t *testing.T) {
+	b := newBench(t)
+	first := b.mustLease("a", 50, 0)
+	b.Do("HSET", leaseKey, "until", "99999999999999")
+	_, err := b.lease("b", 60_000, 0)
+	held, ok := errors.AsType[*HeldError](err)
+	if !ok || held.Expiry != held.Now+50 {
+		t.Fatalf("b got %v", err)
+	}
+	redistest.Eventually(t, "the lease to run out", func() bool {
+		second, err := b.lease("b", 60_000, 0)
+		return err == nil && second > first
+	})
 }
 
 func TestLeaseOfADeadProcessIsNotWaitedFor(t *testing.T) {

@@ -39,22 +39,27 @@ func (g groupsAdmin) names(ctx context.Context) ([]string, error) {
 
 func (g groupsAdmin) delete(ctx context.Context) error {
 	names, err := g.names(ctx)
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return err
 	}
-	responses, err := g.client.DeleteGroups(ctx, names...)
-	if err != nil {
-		return fmt.Errorf("delete groups: %w", err)
-	}
+	all := []groupDone{}
 	var problems []error
-	for _, r := range responses.Sorted() {
-		if r.Err != nil {
-			problems = append(problems, groupError("delete", r.Group, r.Err, r.ErrMessage))
-			continue
+	var responses kadm.DeleteGroupResponses
+	if len(names) > 0 {
+		if responses, err = g.client.DeleteGroups(ctx, names...); err != nil {
+			return fmt.Errorf("delete groups: %w", err)
 		}
-		g.print.done(groupDone{Group: r.Group, Done: "deleted"})
 	}
-	return errors.Join(problems...)
+	for _, r := range responses.Sorted() {
+		one := groupDone{Group: r.Group, Done: "deleted"}
+		if r.Err != nil {
+			err := groupError("delete", r.Group, r.Err, r.ErrMessage)
+			problems = append(problems, err)
+			one = groupDone{Group: r.Group, Error: err.Error()}
+		}
+		all = append(all, one)
+	}
+	return g.print.done(all, problems)
 }
 
 func (g groupsAdmin) deleteOffsets(ctx context.Context) error {
@@ -67,17 +72,17 @@ func (g groupsAdmin) deleteOffsets(ctx context.Context) error {
 	if err != nil {
 		return groupError("delete offsets of", group, err, "")
 	}
-	var deleted []offsetDeletion
+	deleted := []offsetDeletion{}
 	var problems []error
 	for _, t := range partitions.Sorted() {
 		for _, p := range t.Partitions {
-			one := offsetDeletion{Group: group, Topic: t.Topic, Partition: p}
+			one := offsetDeletion{Group: group, Topic: t.Topic, Partition: p, Done: "deleted"}
 			err, ok := responses.Lookup(t.Topic, p)
 			if !ok {
 				err = errors.New("the broker does not say")
 			}
 			if err != nil {
-				one.Error = err.Error()
+				one.Done, one.Error = "", err.Error()
 				problems = append(problems, groupError(fmt.Sprintf("delete offset of %s-%d of", t.Topic, p), group, err, ""))
 			}
 			deleted = append(deleted, one)

@@ -2,7 +2,7 @@ package main
 
 import (
 	"encoding/csv"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,10 +14,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// groupDone is what happened to one group.
+// groupDone is what happened to one group: something was done, or an error.
 type groupDone struct {
 	Group string `json:"group"`
-	Done  string `json:"done"`
+	Done  string `json:"done,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // resetOffset is one partition of a reset.
@@ -35,6 +36,7 @@ type offsetDeletion struct {
 	Group     string `json:"group"`
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
+	Done      string `json:"done,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
 
@@ -42,12 +44,6 @@ type offsetDeletion struct {
 type groupsPrinter struct {
 	out, err      io.Writer
 	json, verbose bool
-}
-
-func (p groupsPrinter) encode(v any) error {
-	encoder := json.NewEncoder(p.out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
 }
 
 // table prints lines of cells below each other.
@@ -59,13 +55,17 @@ func (p groupsPrinter) table(rows [][]string) error {
 	return w.Flush()
 }
 
-// done tells of one group at once.
-func (p groupsPrinter) done(d groupDone) {
+// done tells what was done, and gives back the errors, which are for programs here; people find them below.
+func (p groupsPrinter) done(all []groupDone, problems []error) error {
 	if p.json {
-		_ = p.encode(d) // a closed pipe ends the command anyway
-		return
+		return errors.Join(append(problems, printJSON(p.out, all))...)
 	}
-	fmt.Fprintf(p.out, "group %s %s\n", d.Group, d.Done)
+	for _, d := range all {
+		if d.Error == "" {
+			fmt.Fprintf(p.out, "group %s %s\n", d.Group, d.Done)
+		}
+	}
+	return errors.Join(problems...)
 }
 
 func (p groupsPrinter) list(groups []kadm.ListedGroup, kinds, states bool) error {
@@ -74,7 +74,7 @@ func (p groupsPrinter) list(groups []kadm.ListedGroup, kinds, states bool) error
 		for _, g := range groups {
 			list = append(list, map[string]any{"group": g.Group, "type": strings.ToLower(g.GroupType), "state": g.State, "protocol_type": g.ProtocolType, "coordinator_id": g.Coordinator})
 		}
-		return p.encode(list)
+		return printJSON(p.out, list)
 	}
 	row := func(group, kind, state string) []string {
 		cells := []string{group}
@@ -103,7 +103,7 @@ func (p groupsPrinter) list(groups []kadm.ListedGroup, kinds, states bool) error
 // reset prints a plan, or what was done. Several groups make CSV with a column for them.
 func (p groupsPrinter) reset(offsets []resetOffset, f *resetFlags, several bool) error {
 	if p.json {
-		return p.encode(map[string]any{"executed": f.execute, "offsets": offsets})
+		return printJSON(p.out, map[string]any{"executed": f.execute, "offsets": offsets})
 	}
 	for _, o := range offsets {
 		if o.Note != "" {
@@ -146,7 +146,7 @@ func (p groupsPrinter) export(offsets []resetOffset, several bool) error {
 
 func (p groupsPrinter) deletedOffsets(deleted []offsetDeletion) error {
 	if p.json {
-		return p.encode(deleted)
+		return printJSON(p.out, deleted)
 	}
 	rows := [][]string{{"TOPIC", "PARTITION", "STATUS"}}
 	for _, d := range deleted {

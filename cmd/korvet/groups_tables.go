@@ -13,7 +13,7 @@ func (p groupsPrinter) describe(groups []groupDescription, members, state bool) 
 		if groups == nil {
 			groups = []groupDescription{}
 		}
-		return p.encode(groups)
+		return printJSON(p.out, groups)
 	}
 	printed := false
 	for _, g := range groups {

@@ -41,12 +41,12 @@ func (j migrateJob) run(ctx context.Context) error {
 		j.print.say("everything is copied; --cutover ends the migration, --run follows the source")
 	case ctx.Err() != nil:
 		j.print.say("stopped; --run goes on from here")
-		return nil
 	case errors.Is(err, migrate.ErrTakenOver):
 		j.print.say("stopped: another run of this migration, or its cutover, has taken over")
-		return nil
+	default:
+		return err
 	}
-	return err
+	return j.print.copied(m.Progress())
 }
 
 func (j migrateJob) cutover(ctx context.Context) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -19,12 +18,6 @@ type migratePrinter struct {
 	json     bool
 }
 
-func (p migratePrinter) encode(v any) error {
-	encoder := json.NewEncoder(p.out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
-}
-
 // table prints lines of cells below each other, the numbers at the right.
 func (p migratePrinter) table(rows [][]string) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -40,9 +33,17 @@ func (p migratePrinter) progress(n migrate.Progress) {
 	p.say(fmt.Sprintf("copied %d records, %d bytes; %d to go", n.Records, n.Bytes, n.Behind))
 }
 
+// copied tells programs of a run that has ended; people have read of it as it went.
+func (p migratePrinter) copied(n migrate.Progress) error {
+	if p.json {
+		return printJSON(p.out, n)
+	}
+	return nil
+}
+
 func (p migratePrinter) plan(plan *migrate.Plan) error {
 	if p.json {
-		return p.encode(plan)
+		return printJSON(p.out, plan)
 	}
 	fmt.Fprintf(p.out, "from topic %s, %s\n", plan.Source, count(len(plan.From), "partition"))
 	rows := [][]string{{"partition", "log start", "log end", "records", "bytes"}}
@@ -88,7 +89,7 @@ func (p migratePrinter) plan(plan *migrate.Plan) error {
 
 func (p migratePrinter) status(s *migrate.Status) error {
 	if p.json {
-		return p.encode(s)
+		return printJSON(p.out, s)
 	}
 	fmt.Fprintf(p.out, "topic %s to %s: %s, the last one since %s; %s\n", s.Source, s.Target, count(s.Runs, "run"), s.LastRun.Format(time.RFC3339), count(int(s.Rounds), "round"))
 	rows := [][]string{{"partition", "from", "copied to", "log end", "behind"}}
@@ -113,7 +114,7 @@ func (p migratePrinter) status(s *migrate.Status) error {
 
 func (p migratePrinter) checked(checked []migrate.Checked) error {
 	if p.json {
-		return p.encode(checked)
+		return printJSON(p.out, checked)
 	}
 	rows := [][]string{{"partition", "compared", "gone from source", "gone from target", "wrong", "source sha256", "target sha256"}}
 	for _, c := range checked {
@@ -124,7 +125,7 @@ func (p migratePrinter) checked(checked []migrate.Checked) error {
 
 func (p migratePrinter) cutover(r *migrate.CutoverResult, from, to string) error {
 	if p.json {
-		return p.encode(r)
+		return printJSON(p.out, r)
 	}
 	if len(r.Checked) > 0 {
 		if err := p.checked(r.Checked); err != nil {

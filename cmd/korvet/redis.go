@@ -101,7 +101,7 @@ func (f *redisFlags) load(e *env) (*config.Config, error) {
 
 func printReports(out io.Writer, reports []app.RedisReport, asJSON bool) error {
 	if asJSON {
-		return topicsPrinter{out: out}.encode(reports)
+		return printJSON(out, reports)
 	}
 	for i, r := range reports {
 		if i > 0 {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +17,8 @@ func newServer(e *env) *cobra.Command {
 localhost:6379, else it runs a Redis of its own and says so.`)
 }
 
-// newProcess is a command that runs until it is stopped, with the settings given and those that it fixes.
+// newProcess is a command that runs until it is stopped, with the settings given and those that it fixes: over a file and
+// the environment, which may be those of several processes, but not over a flag that says otherwise.
 func newProcess(e *env, use, short, long string, fixed ...string) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
@@ -23,6 +26,9 @@ func newProcess(e *env, use, short, long string, fixed ...string) *cobra.Command
 		Args:        noArgs,
 		Annotations: settingsAnnotation,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := contradiction(use, e.settings, fixed); err != nil {
+				return usageError{err}
+			}
 			c, values, err := config.Load(config.Sources{File: file, Env: e.vars, Flags: slices.Concat(e.settings, fixed)})
 			if err != nil {
 				return err
@@ -36,6 +42,19 @@ func newProcess(e *env, use, short, long string, fixed ...string) *cobra.Command
 	}
 	cmd.Flags().StringVar(&file, "config", "", "`file` of settings (YAML); else "+config.DefaultFile+" if there is one")
 	return cmd
+}
+
+// contradiction is an error when a flag gives a fixed setting another value.
+func contradiction(use string, flags, fixed []string) error {
+	for _, set := range fixed {
+		name, value, _ := strings.Cut(set, "=")
+		for _, flag := range flags {
+			if n, v, _ := strings.Cut(flag, "="); n == name && v != value {
+				return fmt.Errorf("%s contradicts korvet %s, which is korvet server with %s", flag, use, set)
+			}
+		}
+	}
+	return nil
 }
 
 // serve runs a broker until ctx ends, which is no error, or until it cannot go on.

@@ -32,18 +32,21 @@ func (t topicsAdmin) create(ctx context.Context, configs []kadm.AlterConfig) err
 	if err != nil {
 		return fmt.Errorf("create topics: %w", err)
 	}
+	all := []topicDone{}
 	var problems []error
 	for _, r := range responses.Sorted() {
 		switch {
 		case r.Err == nil:
-			t.print.done(topicDone{Topic: r.Topic, ID: topicID(r.ID), Partitions: r.NumPartitions, Done: "created"})
+			all = append(all, topicDone{Topic: r.Topic, ID: topicID(r.ID), Partitions: r.NumPartitions, Done: "created"})
 		case errors.Is(r.Err, kerr.TopicAlreadyExists) && t.flags.ifNotExists:
-			t.print.done(topicDone{Topic: r.Topic, Done: "exists"})
+			all = append(all, topicDone{Topic: r.Topic, Done: "exists"})
 		default:
-			problems = append(problems, topicError("create", r.Topic, r.Err, r.ErrMessage))
+			err := topicError("create", r.Topic, r.Err, r.ErrMessage)
+			problems = append(problems, err)
+			all = append(all, topicDone{Topic: r.Topic, Error: err.Error()})
 		}
 	}
-	return errors.Join(problems...)
+	return t.print.done(all, problems)
 }
 
 func (t topicsAdmin) list(ctx context.Context) error {
@@ -55,19 +58,21 @@ func (t topicsAdmin) list(ctx context.Context) error {
 }
 
 func (t topicsAdmin) alter(ctx context.Context, configs []kadm.AlterConfig) error {
+	all := []topicDone{}
 	var problems []error
 	for _, topic := range t.flags.topics {
 		err := t.alterOne(ctx, topic, configs)
 		switch {
 		case err == nil:
-			t.print.done(topicDone{Topic: topic, Partitions: t.flags.partitions, Done: "altered"})
+			all = append(all, topicDone{Topic: topic, Partitions: t.flags.partitions, Done: "altered"})
 		case errors.Is(err, kerr.UnknownTopicOrPartition) && t.flags.ifExists:
-			t.print.done(topicDone{Topic: topic, Done: "does not exist"})
+			all = append(all, topicDone{Topic: topic, Done: "does not exist"})
 		default:
 			problems = append(problems, err)
+			all = append(all, topicDone{Topic: topic, Error: err.Error()})
 		}
 	}
-	return errors.Join(problems...)
+	return t.print.done(all, problems)
 }
 
 // alterOne changes the settings first: they can be set back, partitions cannot be taken away.
@@ -101,18 +106,21 @@ func (t topicsAdmin) delete(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("delete topics: %w", err)
 	}
+	all := []topicDone{}
 	var problems []error
 	for _, r := range responses.Sorted() {
 		switch {
 		case r.Err == nil:
-			t.print.done(topicDone{Topic: r.Topic, Done: "deleted"})
+			all = append(all, topicDone{Topic: r.Topic, Done: "deleted"})
 		case errors.Is(r.Err, kerr.UnknownTopicOrPartition) && t.flags.ifExists:
-			t.print.done(topicDone{Topic: r.Topic, Done: "does not exist"})
+			all = append(all, topicDone{Topic: r.Topic, Done: "does not exist"})
 		default:
-			problems = append(problems, topicError("delete", r.Topic, r.Err, r.ErrMessage))
+			err := topicError("delete", r.Topic, r.Err, r.ErrMessage)
+			problems = append(problems, err)
+			all = append(all, topicDone{Topic: r.Topic, Error: err.Error()})
 		}
 	}
-	return errors.Join(problems...)
+	return t.print.done(all, problems)
 }
 
 func (t topicsAdmin) describe(ctx context.Context) error {
@@ -150,7 +158,7 @@ func (t topicsAdmin) withOffsets(ctx context.Context, details kadm.TopicDetails)
 	if err != nil {
 		return nil, err
 	}
-	var described []topicDescription
+	described := []topicDescription{}
 	for _, d := range details.Sorted() {
 		one := topicDescription{Topic: d.Topic, ID: topicID(d.ID), Configs: map[string]string{}, Partitions: []partitionDescription{}}
 		resource, _ := configs.On(d.Topic, nil)

@@ -2,7 +2,7 @@ package main
 
 import (
 	"encoding/base64"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,12 +12,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// topicDone is what happened to one topic.
+// topicDone is what happened to one topic: something was done, or an error.
 type topicDone struct {
 	Topic      string `json:"topic"`
 	ID         string `json:"id,omitempty"`
 	Partitions int32  `json:"partitions,omitempty"`
-	Done       string `json:"done"`
+	Done       string `json:"done,omitempty"`
+	Error      string `json:"error,omitempty"`
 }
 
 type topicDescription struct {
@@ -45,17 +46,22 @@ type topicsPrinter struct {
 	json bool
 }
 
-// done tells of one topic at once.
-func (p topicsPrinter) done(d topicDone) {
+// done tells what was done, and gives back the errors, which are for programs here; people find them below.
+func (p topicsPrinter) done(all []topicDone, problems []error) error {
 	if p.json {
-		_ = p.encode(d) // a closed pipe ends the command anyway
-		return
+		return errors.Join(append(problems, printJSON(p.out, all))...)
 	}
-	fmt.Fprintf(p.out, "topic %s %s", d.Topic, d.Done)
-	if d.Done == "created" && d.Partitions > 0 {
-		fmt.Fprintf(p.out, ", %d partitions, id %s", d.Partitions, d.ID)
+	for _, d := range all {
+		if d.Error != "" {
+			continue
+		}
+		fmt.Fprintf(p.out, "topic %s %s", d.Topic, d.Done)
+		if d.Done == "created" && d.Partitions > 0 {
+			fmt.Fprintf(p.out, ", %s, id %s", count(int(d.Partitions), "partition"), d.ID)
+		}
+		fmt.Fprintln(p.out)
 	}
-	fmt.Fprintln(p.out)
+	return errors.Join(problems...)
 }
 
 func (p topicsPrinter) list(topics []kadm.TopicDetail) error {
@@ -68,20 +74,20 @@ func (p topicsPrinter) list(topics []kadm.TopicDetail) error {
 		list = append(list, map[string]any{"topic": t.Topic, "id": topicID(t.ID), "partitions": len(t.Partitions), "internal": t.IsInternal})
 	}
 	if p.json {
-		return p.encode(list)
+		return printJSON(p.out, list)
 	}
 	return nil
 }
 
 func (p topicsPrinter) describe(topics []topicDescription) error {
 	if p.json {
-		return p.encode(topics)
+		return printJSON(p.out, topics)
 	}
 	for i, t := range topics {
 		if i > 0 {
 			fmt.Fprintln(p.out)
 		}
-		fmt.Fprintf(p.out, "topic %s, %d partitions, id %s\n", t.Topic, len(t.Partitions), t.ID)
+		fmt.Fprintf(p.out, "topic %s, %s, id %s\n", t.Topic, count(len(t.Partitions), "partition"), t.ID)
 		for _, name := range slices.Sorted(maps.Keys(t.Configs)) {
 			fmt.Fprintf(p.out, "  %s=%s\n", name, t.Configs[name])
 		}
@@ -95,10 +101,4 @@ func (p topicsPrinter) describe(topics []topicDescription) error {
 		}
 	}
 	return nil
-}
-
-func (p topicsPrinter) encode(v any) error {
-	encoder := json.NewEncoder(p.out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
 }

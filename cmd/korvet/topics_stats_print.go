@@ -39,7 +39,7 @@ func (s *topicStats) count(records []topicstats.Record) {
 
 func (s *topicStats) print(out io.Writer, asJSON bool) error {
 	if asJSON {
-		return topicsPrinter{out: out}.encode(s)
+		return printJSON(out, s)
 	}
 	fmt.Fprintf(out, "topic %s: %d of %s sampled, values of %.0f bytes on average", s.Topic, s.Sampled, count(int(s.Records), "record"), s.ValueBytes)
 	if s.Nulls > 0 {

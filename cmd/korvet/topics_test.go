@@ -56,7 +56,7 @@ func TestTopicsAreCreatedChangedAndDeleted(t *testing.T) {
 
 func TestTopicsAnswersInJSON(t *testing.T) {
 	topics := topicsOn(t)
-	var created topicDone
+	var created, altered, deleted []topicDone
 	var listed []struct {
 		Topic      string
 		Partitions int
@@ -67,23 +67,42 @@ func TestTopicsAnswersInJSON(t *testing.T) {
 		into any
 	}{
 		{"--create --topic a --partitions 2 --json", &created}, {"--list --json", &listed}, {"--describe --json", &described},
+		{"--alter --topic a --partitions 3 --json", &altered}, {"--delete --topic a --json", &deleted},
 	} {
 		code, out, stderr := topics(strings.Fields(step.line)...)
 		if err := json.Unmarshal([]byte(out), step.into); err != nil || code != 0 {
 			t.Fatalf("%s: exit %d, %v, said %s%s", step.line, code, err, out, stderr)
 		}
 	}
-	if id, err := base64.RawURLEncoding.DecodeString(created.ID); err != nil || len(id) != 16 {
-		t.Errorf("id %s: %v, %d bytes", created.ID, err, len(id))
+	if len(created) != 1 || created[0].Topic != "a" || created[0].Partitions != 2 || created[0].Done != "created" {
+		t.Fatalf("created %+v", created)
 	}
-	if created.Topic != "a" || created.Partitions != 2 || created.Done != "created" {
-		t.Errorf("created %+v", created)
+	if id, err := base64.RawURLEncoding.DecodeString(created[0].ID); err != nil || len(id) != 16 {
+		t.Errorf("id %s: %v, %d bytes", created[0].ID, err, len(id))
+	}
+	if len(altered) != 1 || altered[0].Done != "altered" || len(deleted) != 1 || deleted[0].Done != "deleted" {
+		t.Errorf("altered %+v, deleted %+v", altered, deleted)
 	}
 	if len(listed) != 1 || listed[0].Topic != "a" || listed[0].Partitions != 2 {
 		t.Errorf("listed %+v", listed)
 	}
-	if len(described) != 1 || len(described[0].Partitions) != 2 || described[0].ID != created.ID {
+	if len(described) != 1 || len(described[0].Partitions) != 2 || described[0].ID != created[0].ID {
 		t.Errorf("described %+v", described)
+	}
+}
+
+func TestTopicsNamesErrorsInJSON(t *testing.T) {
+	topics := topicsOn(t)
+	topics("--create", "--topic", "a")
+	for _, line := range []string{"--create --topic a", "--alter --topic b --partitions 3", "--delete --topic b"} {
+		code, out, stderr := topics(append(strings.Fields(line), "--json")...)
+		var done []topicDone
+		if err := json.Unmarshal([]byte(out), &done); err != nil || code != exitError || len(done) != 1 || done[0].Done != "" || !strings.Contains(stderr, done[0].Error) || done[0].Error == "" {
+			t.Errorf("%s: exit %d, %v, said %s%s", line, code, err, out, stderr)
+		}
+	}
+	if _, out, _ := topics("--describe", "--topic", "b", "--json"); strings.TrimSpace(out) != "[]" {
+		t.Errorf("describe nothing: %s", out)
 	}
 }
 

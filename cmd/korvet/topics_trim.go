@@ -139,7 +139,7 @@ type partitionTrim struct {
 
 func (o trimOutcome) print(out io.Writer, asJSON bool) error {
 	if asJSON {
-		return topicsPrinter{out: out}.encode(o)
+		return printJSON(out, o)
 	}
 	head := "removed"
 	if o.DryRun {

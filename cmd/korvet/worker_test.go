@@ -35,6 +35,16 @@ func TestProcessWithNeitherBrokerNorWorkerDoesNotStart(t *testing.T) {
 	}
 }
 
+func TestWorkerRefusesAFlagThatMakesItABroker(t *testing.T) {
+	h := newHome(t)
+	for _, flag := range []string{"--korvet.broker.enabled=true", "--korvet.broker.enabled"} {
+		code, _, stderr := h.run("worker", "--korvet.broker.enabled=false", flag)
+		if code != exitUsage || !strings.Contains(stderr, "--korvet.broker.enabled=true contradicts korvet worker") {
+			t.Errorf("%s: exit %d, said %s", flag, code, stderr)
+		}
+	}
+}
+
 func TestWorkersLeaseMustExceedItsTick(t *testing.T) {
 	h := newHome(t)
 	code, _, stderr := h.run("server", "--korvet.storage.worker.tick-interval=2m")

@@ -223,16 +223,21 @@ func readRange(ctx context.Context, c *Cluster, t *topic, partition int32, from,
 	return records, nil
 }
 
+// Progress is how far this run has come.
+func (m *Migration) Progress() Progress {
+	m.done.Behind = 0
+	for _, q := range m.queues {
+		m.done.Behind += max(0, q.end-q.from)
+	}
+	return m.done
+}
+
 // report tells of progress, where there is any: now or when it is time.
 func (m *Migration) report(now bool) {
 	if m.o.OnProgress == nil || !now && time.Since(m.toldAt) < m.o.ReportEvery {
 		return
 	}
-	m.done.Behind = 0
-	for _, q := range m.queues {
-		m.done.Behind += max(0, q.end-q.from)
-	}
-	if m.done != m.told {
+	if m.Progress() != m.told {
 		m.o.OnProgress(m.done)
 	}
 	m.told, m.toldAt = m.done, time.Now()

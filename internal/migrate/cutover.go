@@ -21,7 +21,7 @@ type CutoverOptions struct {
 type CutoverResult struct {
 	Source  string        `json:"source"`
 	Target  string        `json:"target"`
-	At      time.Time     `json:"at"`
+	At      time.Time     `json:"at,omitzero"` // zero: it was not cut over
 	Records int64         `json:"records"` // copied by this run
 	Checked []Checked     `json:"partitions,omitempty"`
 	Groups  []GroupResult `json:"groups"`
@@ -31,7 +31,7 @@ type CutoverResult struct {
 // where each group goes on. Up to the entry that it notes then, everything can go on as before; after it the target may
 // be written to. A cutover that is repeated takes the groups along that were left.
 func (m *Migration) Cutover(ctx context.Context, o CutoverOptions) (*CutoverResult, error) {
-	result := &CutoverResult{Source: m.source.name, Target: m.target.name}
+	result := &CutoverResult{Source: m.source.name, Target: m.target.name, Groups: []GroupResult{}}
 	if m.state.cutover == nil {
 		if err := m.refuseActive(ctx, o); err != nil {
 			return nil, err

@@ -56,11 +56,11 @@ func groupsOf(ctx context.Context, c *Cluster, source string) ([]GroupPosition, 
 			names = append(names, g.Group)
 		}
 	}
+	groups := []GroupPosition{}
 	if len(names) == 0 {
-		return nil, nil
+		return groups, nil
 	}
 	fetched := c.Admin.FetchManyOffsets(ctx, names...)
-	var groups []GroupPosition
 	for _, name := range names {
 		one := fetched[name]
 		if errors.Is(one.Err, kerr.GroupIDNotFound) { // gone since

@@ -130,6 +130,8 @@ func groupError(verb, group string, err error, message string) error {
 		message = "there is no such group"
 	case errors.Is(err, kerr.NonEmptyGroup), errors.Is(err, kerr.UnknownMemberID): // the latter for commits from outside
 		message = "it has members, stop them first"
+	case errors.Is(err, kerr.CoordinatorNotAvailable):
+		message = "its coordinator is not available: Redis may be full or away, the broker's log says so"
 	}
 	return &brokerError{doing: verb + " group " + group, message: message, err: err}
 }

@@ -36,7 +36,12 @@ func load(t *testing.T, flags ...string) *config.Config {
 
 func start(t *testing.T, c *config.Config) *Broker {
 	t.Helper()
-	b, err := Start(t.Context(), Options{Config: c, Version: "test", Log: slog.New(slog.DiscardHandler), Out: io.Discard})
+	return startLogging(t, c, slog.DiscardHandler)
+}
+
+func startLogging(t *testing.T, c *config.Config, log slog.Handler) *Broker {
+	t.Helper()
+	b, err := Start(t.Context(), Options{Config: c, Version: "test", Log: slog.New(log), Out: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,7 @@ type parts struct {
 	storage      *worker.Storage // nil: no storage worker runs in this process
 	server       *server.Server
 	owner        *ownerLock
+	refusals     *refusals
 }
 
 // replicasWait is how long one WAIT for Redis's replicas lasts at most; producers with longer timeouts are served by the
@@ -114,14 +115,15 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 		p.replicas.Follow(p.shard)
 	}
 	b.openStorage(p, owner)
+	p.refusals = &refusals{log: b.log, now: time.Now, count: b.metrics.WriteRefused, full: p.full}
 	p.dictionaries = dictionary.New(b.dictionarySettings(), dictionary.Dependencies{
-		Store: p.shard, Observer: observer{b.metrics, p.full}, Log: b.log.With(componentKey, "dictionary"), Now: time.Now,
+		Store: p.shard, Observer: observer{b.metrics, p.refusals}, Log: b.log.With(componentKey, "dictionary"), Now: time.Now,
 		Alive: func(topic, id string) bool { return alive(p.store, topic, id) },
 	})
 	d := partition.Dependencies{
 		Dictionaries: p.dictionaries,
 		Shard:        p.shard,
-		Observer:     observer{b.metrics, p.full},
+		Observer:     observer{b.metrics, p.refusals},
 		Deleted:      p.deleted,
 		Log:          b.log.With(componentKey, "partition"),
 		Gone:         p.owner.isGone,
@@ -248,15 +250,13 @@ func (b *Broker) topicNames() []string {
 
 // observer tells metrics what partitions do.
 type observer struct {
-	m    *metrics.Metrics
-	full func() // Redis refuses writes
+	m        *metrics.Metrics
+	refusals *refusals
 }
 
 func (o observer) AppendDone(records, bytes int, took time.Duration, err error) {
 	o.m.Appended(records, bytes, took, err)
-	if errors.Is(err, partition.ErrStorage) {
-		o.full()
-	}
+	o.refusals.note(err)
 }
 
 func (o observer) ReadDone(tier string, bytes int, took time.Duration, err error) {

@@ -37,7 +37,7 @@ func used(t *testing.T, redis *redistest.Server) int64 {
 	return info(t, redis, "memory", "used_memory:")
 }
 
-func refusals(t *testing.T, redis *redistest.Server) int64 {
+func refusedWrites(t *testing.T, redis *redistest.Server) int64 {
 	return info(t, redis, "errorstats", "errorstat_OOM:count=")
 }
 
@@ -94,10 +94,12 @@ func checkLog(t *testing.T, b *Broker, end int) {
 }
 
 // The next tick of the worker is an hour away: only the refusals wake it, or its own look whether Redis is full.
-func fullWorld(t *testing.T, configs map[string]string) (*redistest.Server, *Broker, *numbered) {
+func fullWorld(t *testing.T, configs map[string]string, flags ...string) (*redistest.Server, *Broker, *numbered) {
 	t.Helper()
 	redis := redistest.Start(t)
-	b := start(t, load(t, "--korvet.redis.uri="+redis.URI(), "--korvet.storage.worker.tick-interval=1h", "--korvet.storage.worker.lease-duration=2h"))
+	b := start(t, load(t, append([]string{
+		"--korvet.redis.uri=" + redis.URI(), "--korvet.storage.worker.tick-interval=1h", "--korvet.storage.worker.lease-duration=2h",
+	}, flags...)...))
 	n := &numbered{client: client(t, b)}
 	pointers := map[string]*string{}
 	for name, value := range configs {
@@ -114,7 +116,7 @@ func TestFullRedisRecoversByRetentionBytesWithoutGapOrDuplicate(t *testing.T) {
 	for n.next < 45_000 { // twice what fits
 		n.send(t, 500)
 	}
-	if refusals(t, redis) == 0 {
+	if refusedWrites(t, redis) == 0 {
 		t.Fatal("Redis refused nothing: the test shows nothing")
 	}
 	checkLog(t, b, n.next)
@@ -123,7 +125,7 @@ func TestFullRedisRecoversByRetentionBytesWithoutGapOrDuplicate(t *testing.T) {
 func TestFullRedisRecoversByRetentionTime(t *testing.T) {
 	redis, b, n := fullWorld(t, map[string]string{"retention.ms": "2000", "segment.bytes": "1048576"})
 	setMemory(t, redis, used(t, redis)+20<<20)
-	for n.next < 30_000 || refusals(t, redis) == 0 {
+	for n.next < 30_000 || refusedWrites(t, redis) == 0 {
 		n.send(t, 500)
 	}
 	checkLog(t, b, n.next)

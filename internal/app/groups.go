@@ -54,7 +54,7 @@ func (b *Broker) openGroups(p *parts) {
 		Cluster:  &groupCluster{store: p.store},
 		Own:      ownGroupSettings(p.store),
 		Mirror:   nativeGroups{p.logs},
-		Observer: groupObserver{b.metrics},
+		Observer: groupObserver{b.metrics, p.refusals},
 		Log:      log,
 		Now:      time.Now,
 	})
@@ -84,7 +84,12 @@ func (g *groupCluster) Brokers() []int32 {
 func (g *groupCluster) Image() group.Image { return g.images.Of(g.store.All()) }
 
 // groupObserver tells metrics what the coordinator does.
-type groupObserver struct{ *metrics.Metrics }
+type groupObserver struct {
+	*metrics.Metrics
+	refusals *refusals
+}
+
+func (o groupObserver) Stored(err error) { o.refusals.note(err) }
 
 // boundsWait is how long a scrape waits for the log ends of partitions that this broker has not used yet.
 const boundsWait = time.Second

@@ -41,6 +41,8 @@ type Mirror interface {
 
 // Observer is told what happens, for metrics. Its methods must not block.
 type Observer interface {
+	// Stored tells the outcome of everything that the store was to take.
+	Stored(err error)
 	Committed(offsets int, took time.Duration, err error)
 	Saved(took time.Duration, err error)
 	Loaded(took time.Duration, err error)

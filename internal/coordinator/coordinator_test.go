@@ -40,6 +40,7 @@ func (nothing) Committed(int, time.Duration, error) {}
 func (nothing) Saved(time.Duration, error)          {}
 func (nothing) Loaded(time.Duration, error)         {}
 func (nothing) Rebalanced(string)                   {}
+func (nothing) Stored(error)                        {}
 func (nothing) Expired(int)                         {}
 
 // clock is a time that only moves when told.

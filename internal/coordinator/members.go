@@ -2,21 +2,40 @@ package coordinator
 
 import "github.com/korvet-io/korvet/internal/group"
 
-// Join takes a JoinGroup. done is called once: when the rebalance is complete, or given up.
+// Join takes a JoinGroup. done is called once: when the rebalance is complete, or given up. While the store takes nothing it
+// is refused at once: a rebalance would begin that cannot end.
 func (c *Coordinator) Join(name string, req group.JoinRequest, done func(group.JoinResponse)) {
+	refuse := func(err error) {
+		done(group.JoinResponse{Err: err, Generation: -1, MemberID: req.MemberID})
+	}
 	if name == "" {
-		done(group.JoinResponse{Err: group.ErrInvalidGroupID, Generation: -1, MemberID: req.MemberID})
+		refuse(group.ErrInvalidGroupID)
 		return
 	}
-	c.with(name, func(l *cell, err error) {
+	var enter access
+	enter = func(l *cell, err error) {
 		if err != nil {
-			done(group.JoinResponse{Err: err, Generation: -1, MemberID: req.MemberID})
+			refuse(err)
 			return
 		}
-		var out group.Effects
-		l.group.Join(c.Now(), req, l.ticket(done), &out)
-		l.effects(&out)
-	})
+		l.push(&op{room: true, done: func(l *cell, err error) {
+			switch {
+			case err == nil && l.state == deleting: // the next cell's
+				l.waiting = append(l.waiting, enter)
+				return
+			case err == nil && l.state == closed:
+				err = group.ErrNotCoordinator
+			}
+			if err != nil {
+				l.after(func() { refuse(err) })
+				return
+			}
+			var out group.Effects
+			l.group.Join(c.Now(), req, l.ticket(done), &out)
+			l.effects(&out)
+		}})
+	}
+	c.with(name, enter)
 }
 
 // Sync takes a SyncGroup. done is called once: when the assignment is stored.

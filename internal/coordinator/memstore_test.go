@@ -132,6 +132,10 @@ func (s *memStore) owned(what, name string, t Token, f func(g *memGroup)) error 
 	})
 }
 
+func (s *memStore) Room(_ context.Context, name string) error {
+	return s.call("room", name, func(bool) error { return nil })
+}
+
 func (s *memStore) Commit(_ context.Context, name string, t Token, set []Offset, gone []TopicPartition) error {
 	return s.owned("commit", name, t, func(g *memGroup) {
 		for _, o := range set {

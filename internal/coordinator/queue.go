@@ -2,10 +2,12 @@ package coordinator
 
 import (
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 
 	"github.com/korvet-io/korvet/internal/group"
+	"github.com/korvet-io/korvet/internal/metadata"
 )
 
 // op is something of a group that is to be stored, or answers that wait for what was queued before.
@@ -15,6 +17,7 @@ type op struct {
 	save   *group.Changes
 	remove bool                     // the whole group
 	check  bool                     // nothing is stored: only that the claim is still the newest
+	room   bool                     // nothing is stored: only that the store would take something
 	done   func(l *cell, err error) // called once, with the lock held
 }
 
@@ -26,7 +29,7 @@ const maxBatch = 10_000
 
 // push queues something to be stored.
 func (l *cell) push(o *op) {
-	if o.save != nil {
+	if o.save != nil || o.room {
 		l.saves++
 	}
 	l.queue = append(l.queue, o)
@@ -86,6 +89,8 @@ func together(a, b *op) bool {
 	switch {
 	case a.remove || b.remove:
 		return false
+	case a.room || b.room:
+		return a.room && b.room
 	case a.commits():
 		return b.commits()
 	default: // saves, and answers that wait for them
@@ -96,6 +101,9 @@ func together(a, b *op) bool {
 // store stores a batch, claiming the group before if it is new.
 func (l *cell) store(claimed bool, token Token, batch []*op) error {
 	c := l.c
+	if batch[0].room {
+		return c.Store.Room(c.work, l.name)
+	}
 	if !batch[0].commits() && !batch[0].remove && changesOf(batch) == nil {
 		return l.check(claimed, token, batch)
 	}
@@ -213,12 +221,19 @@ func joined(a, b *group.Changes) *group.Changes {
 // stored takes the outcome of a batch.
 func (l *cell) stored(batch []*op, err error) {
 	keep := err == nil || asBefore(batch, err)
+	if err != nil || batch[0].room || slices.ContainsFunc(batch, (*op).writes) {
+		l.c.Observer.Stored(err)
+	}
 	if err != nil {
+		level := slog.LevelWarn
+		if metadata.Refused(err) { // its Observer says so, once for all groups
+			level = slog.LevelDebug
+		}
 		err = coordinatorError(err)
-		l.c.Log.Warn("cannot store a group", "group", l.name, "loaded_anew", !keep, "error", err)
+		l.c.Log.Log(l.c.work, level, "cannot store a group", "group", l.name, "loaded_anew", !keep, "error", err)
 	}
 	for _, o := range batch {
-		if o.save != nil {
+		if o.save != nil || o.room {
 			l.saves--
 		}
 		if err == nil {

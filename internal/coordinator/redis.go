@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/korvet-io/korvet/internal/metadata"
 )
 
 // Fields of both keys of a group that are no offsets and no members.
@@ -130,10 +132,13 @@ func (s *RedisStore) do(ctx context.Context, command rueidis.Completed) (rueidis
 // refused marks the error of a call's first write: an answer of Redis means that nothing was changed. Scripts here fail
 // before they write or not at all.
 func refused(err error) error {
-	if _, answer := rueidis.IsRedisErr(err); answer {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+	if _, answer := rueidis.IsRedisErr(err); !answer {
+		return err
 	}
-	return err
+	if why := metadata.Refusal(err); why != nil {
+		return fmt.Errorf("%w: %w: %w", ErrRefused, why, err)
+	}
+	return fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
 // word reads the i-th element of a script's answer.

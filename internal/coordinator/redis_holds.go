@@ -26,3 +26,12 @@ func (s *RedisStore) Holds(ctx context.Context, name string, t Token) error {
 	}
 	return nil
 }
+
+// Room asks by a command that only a Redis with memory executes, and that changes nothing: the key is never there.
+func (s *RedisStore) Room(ctx context.Context, name string) error {
+	command := s.client.B().Setrange().Key(s.groupKey(name) + ":room").Offset(0).Value("").Build()
+	if _, err := s.do(ctx, command); err != nil {
+		return fmt.Errorf("look for room for group %q: %w", name, err)
+	}
+	return nil
+}

@@ -40,6 +40,11 @@ func (s *slowStore) Holds(ctx context.Context, name string, t Token) error {
 	return s.Store.Holds(ctx, name, t)
 }
 
+func (s *slowStore) Room(ctx context.Context, name string) error {
+	s.wait("room", name)
+	return s.Store.Room(ctx, name)
+}
+
 func (s *slowStore) Commit(ctx context.Context, name string, t Token, set []Offset, gone []TopicPartition) error {
 	s.wait("commit", name)
 	return s.Store.Commit(ctx, name, t, set, gone)
@@ -65,6 +70,7 @@ func TestNoGroupWaitsForAnothersStore(t *testing.T) {
 		{"claim", func(c *Coordinator) error { return commit(c, "slow", nobody, offset(0, 1)) }},
 		{"commit", func(c *Coordinator) error { return commit(c, "slow", nobody, offset(0, 1)) }},
 		{"save", func(c *Coordinator) error { return consumerJoin(c, "slow") }},
+		{"room", func(c *Coordinator) error { return (<-join(c, "slow", "")).Err }},
 		{"holds", func(c *Coordinator) error {
 			if err := commit(c, "slow", nobody, offset(0, 1)); err != nil {
 				return err

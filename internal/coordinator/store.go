@@ -29,6 +29,8 @@ type Store interface {
 	Claim(ctx context.Context, name string) (Token, Loaded, error)
 	// Holds returns nil while a claim is the newest, else ErrStale. Token 0 stands for: there is none.
 	Holds(ctx context.Context, name string, t Token) error
+	// Room returns nil while the store takes something new of a group, and ErrRefused while it does not. It changes nothing.
+	Room(ctx context.Context, name string) error
 	// Commit sets and removes offsets, all or none.
 	Commit(ctx context.Context, name string, t Token, set []Offset, gone []TopicPartition) error
 	// Save stores changes of the group's members. From then on a claim finds them, whatever happens.

@@ -114,11 +114,15 @@ func (s *Store) deletingKey() string { return s.key("topics:deleting") }
 func (s *Store) nodesKey() string    { return s.key("broker:nodes") }
 func (s *Store) configsKey() string  { return s.key("configs") }
 
-// run executes a script on its key. Failures are ErrUnavailable.
+// run executes a script on its key, one that writes nothing before what may be refused. Failures are ErrUnavailable, also those
+// that are ErrFull or ErrNotSaved.
 func (s *Store) run(ctx context.Context, script *rueidis.Lua, key string, args ...string) ([]rueidis.RedisMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opt.Timeout)
 	defer cancel()
 	answer, err := script.Exec(ctx, s.redis, []string{key}, args).ToArray()
+	if refusal := Refusal(err); refusal != nil {
+		return nil, fmt.Errorf("%w: %w: %w", ErrUnavailable, refusal, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

@@ -15,7 +15,7 @@ import (
 func (s *Store) All() []*Topic { return s.snap.Load().all }
 
 // Create commits a new topic. When it returns every broker finds it. ErrTopicExists, ErrSuperseded, ErrUnavailable (then
-// it may have been created).
+// it may have been created, unless it is ErrFull or ErrNotSaved, too).
 func (s *Store) Create(ctx context.Context, name string, partitions int32, configs map[string]string) (*Topic, error) {
 	if err := s.ready(); err != nil {
 		return nil, fmt.Errorf("create topic %s: %w", name, err)

@@ -13,11 +13,11 @@ type storage struct {
 	readBytes, fences             *prometheus.CounterVec
 	truncations, truncatedRecords prometheus.Counter
 	corruptValues                 prometheus.Counter
-	trainings                     *prometheus.CounterVec
+	trainings, refusals           *prometheus.CounterVec
 }
 
 func newStorage(m *Metrics) storage {
-	return storage{
+	s := storage{
 		writeSeconds:     m.histogram("korvet_storage_write_seconds", "Time of one batch in the log, from its queueing to its outcome; result is ok or error.", seconds, "result"),
 		writeMessages:    m.counter("korvet_storage_write_messages_total", "Records appended in Redis.").WithLabelValues(),
 		writeBytes:       m.counter("korvet_storage_write_bytes_total", "Bytes appended in Redis.").WithLabelValues(),
@@ -28,8 +28,16 @@ func newStorage(m *Metrics) storage {
 		truncatedRecords: m.counter("korvet_storage_truncated_records_total", "Records that were lost so.").WithLabelValues(),
 		corruptValues:    m.counter("korvet_storage_corrupt_values_total", "Reads that ended at a value which does not decode, or whose zstd dictionary is gone.").WithLabelValues(),
 		trainings:        m.counter("korvet_storage_dictionary_trainings_total", "Trainings of zstd dictionaries; result is published, other (another broker was first), useless (values do not become smaller) or failed.", "result"),
+		refusals:         m.counter("korvet_redis_refused_writes_total", "Batches and changes of groups that Redis refused; reason is full (maxmemory) or not_saved (it cannot write its disk).", "reason"),
 	}
+	for _, reason := range []string{"full", "not_saved"} {
+		s.refusals.WithLabelValues(reason).Add(0)
+	}
+	return s
 }
+
+// WriteRefused counts a write that Redis refused.
+func (m *Metrics) WriteRefused(reason string) { m.storage.refusals.WithLabelValues(reason).Inc() }
 
 // Appended tells the outcome of one batch.
 func (m *Metrics) Appended(records, bytes int, took time.Duration, err error) {

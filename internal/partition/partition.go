@@ -426,8 +426,10 @@ func (p *Partition) close(err error, fx *effects) {
 func kindOf(err error) error {
 	if refused, ok := errors.AsType[*redisstream.RefusedError](err); ok {
 		switch refused.Code {
-		case "OOM", "MISCONF":
-			return fmt.Errorf("%w: %w", ErrStorage, err)
+		case "OOM":
+			return fmt.Errorf("%w: %w", ErrFull, err)
+		case "MISCONF":
+			return fmt.Errorf("%w: %w", ErrNotSaved, err)
 		case "NOREPLICAS":
 			return fmt.Errorf("%w: %w", ErrNotEnoughReplicas, err)
 		}

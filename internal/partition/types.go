@@ -93,11 +93,17 @@ type TimeOffset struct {
 	LeaderEpoch int32
 }
 
+// Why Redis refuses writes; both are ErrStorage.
+var (
+	ErrFull     = fmt.Errorf("%w: it is full (maxmemory)", ErrStorage)
+	ErrNotSaved = fmt.Errorf("%w: it cannot save its data to disk (MISCONF), its log says why", ErrStorage)
+)
+
 // The few error kinds a caller acts on. kafka/api turns them into error codes, in one place.
 var (
 	ErrNotLeader              = errors.New("not the leader of this partition") // retry elsewhere or later: fenced, lease held by another, Redis away, read-only or loading
 	ErrTimeout                = errors.New("timed out")                        // the outcome is unknown
-	ErrStorage                = errors.New("redis refuses writes")             // out of memory, persistence failing
+	ErrStorage                = errors.New("redis refuses writes")             // one of the two below
 	ErrNotEnoughReplicas      = errors.New("not enough replicas")              // nothing was appended
 	ErrNotEnoughReplicasAfter = errors.New("not enough replicas after append") // appended, not replicated in time
 	ErrOffsetOutOfRange       = errors.New("offset out of range")              //

@@ -85,7 +85,11 @@ func (s *Storage) pressed(ctx context.Context) bool {
 		return false
 	}
 	used, limit, err := s.Redis.Memory(ctx)
-	return err == nil && limit > 0 && used > limit
+	if err != nil {
+		return false
+	}
+	s.weighed(used, limit, false)
+	return over(used, limit)
 }
 
 // relieve says so when Redis is full although all was done that retention allows, and looks again soon when more may go.
@@ -94,21 +98,22 @@ func (s *Storage) relieve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	full := limit > 0 && used > limit
-	stuck := full && s.freed == 0
-	if full && !stuck {
+	nothingCanGo := s.freed == 0
+	if over(used, limit) && !nothingCanGo {
 		s.Wake() // Redis frees in the background: what was done may not show yet
 	}
-	switch {
-	case stuck && !s.full:
+	s.weighed(used, limit, nothingCanGo)
+	return nil
+}
+
+// weighed tells once when Redis is full and nothing can go, and once when that is over.
+func (s *Storage) weighed(used, limit int64, nothingCanGo bool) {
+	switch changed := s.full.look(s.now(), used, limit, nothingCanGo); {
+	case changed && s.full.stuck:
 		s.Log.Error("Redis is full and no topic's retention lets anything go: producers are refused until maxmemory is raised, or retention.bytes or retention.ms lowered",
 			"used", used, "maxmemory", limit)
-	case !full && s.full:
+	case changed:
 		s.Log.Info("Redis has memory again", "used", used, "maxmemory", limit)
 	}
-	if stuck || !full {
-		s.full = stuck
-	}
-	s.Observer.RedisFull(s.full)
-	return nil
+	s.Observer.RedisFull(s.full.stuck)
 }

@@ -77,7 +77,7 @@ type Storage struct {
 	now   func() time.Time
 	lease lease
 	sizes sizes
-	full  bool // Redis was full and nothing could go when it was looked at last
+	full  fullness
 	freed int64
 	// passes are those of compaction.
 	passes passes

@@ -31,6 +31,8 @@ var errorCodes = []errorKind{
 	{partition.ErrNotLeader, kerr.NotLeaderForPartition, true},
 	{partition.ErrClosed, kerr.NotLeaderForPartition, true},
 	{partition.ErrTimeout, kerr.RequestTimedOut, true},
+	{partition.ErrFull, kerr.KafkaStorageError, true},
+	{partition.ErrNotSaved, kerr.KafkaStorageError, true},
 	{partition.ErrStorage, kerr.KafkaStorageError, true},
 	{partition.ErrNotEnoughReplicas, kerr.NotEnoughReplicas, true},
 	{partition.ErrNotEnoughReplicasAfter, kerr.NotEnoughReplicasAfterAppend, true},
@@ -53,7 +55,6 @@ var errorCodes = []errorKind{
 	{metadata.ErrTopicExists, kerr.TopicAlreadyExists, false},
 	{metadata.ErrUnknownTopic, kerr.UnknownTopicOrPartition, false},
 	{metadata.ErrUnknownTopicID, kerr.UnknownTopicID, false},
-	{metadata.ErrUnavailable, kerr.RequestTimedOut, true},     // it may have happened
 	{metadata.ErrVersionConflict, kerr.RequestTimedOut, true}, // it lost every race it was repeated in
 	{metadata.ErrTooManyConfigs, kerr.PolicyViolation, false},
 	{metadata.ErrSuperseded, kerr.NotLeaderForPartition, true},
@@ -82,6 +83,11 @@ var errorCodes = []errorKind{
 	{group.ErrNotCoordinator, kerr.NotCoordinator, true},
 	{group.ErrCoordinatorUnavailable, kerr.CoordinatorNotAvailable, true},
 	{group.ErrLoading, kerr.CoordinatorLoadInProgress, true},
+
+	// Behind those of groups, which have codes of their own for it, and before the last, which may have happened.
+	{metadata.ErrFull, kerr.KafkaStorageError, true},
+	{metadata.ErrNotSaved, kerr.KafkaStorageError, true},
+	{metadata.ErrUnavailable, kerr.RequestTimedOut, true},
 
 	{context.DeadlineExceeded, kerr.RequestTimedOut, true},
 	{context.Canceled, kerr.RequestTimedOut, true},
@@ -153,6 +159,9 @@ func instead(code int16, of, better *kerr.Error) int16 {
 // two bytes for its length.
 const maxMessage = 1000
 
+// reasons are what clients are told beside a private kind: an operator can do something about them.
+var reasons = []error{metadata.ErrFull, metadata.ErrNotSaved}
+
 // errorMessage returns the text that goes with an error code where the protocol has a place for it; nil for nil.
 func errorMessage(err error) *string {
 	if err == nil {
@@ -161,6 +170,11 @@ func errorMessage(err error) *string {
 	text := err.Error()
 	if _, kind := classify(err); kind != nil && kind.private {
 		text = kind.kind.Error()
+		for _, why := range reasons {
+			if errors.Is(err, why) && kind.kind != why {
+				text += ": " + why.Error()
+			}
+		}
 	}
 	if len(text) > maxMessage {
 		text = strings.ToValidUTF8(text[:maxMessage], "") + "..."

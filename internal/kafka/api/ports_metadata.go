@@ -19,7 +19,7 @@ type Topics interface {
 	// All lists the topics known to this broker in the order of their names, from memory. The list must not be changed.
 	All() []*metadata.Topic
 	// Create commits a new topic. When it returns every broker finds it. The settings are canonical. ErrTopicExists,
-	// ErrUnavailable (then it may have been created).
+	// ErrUnavailable (then it may have been created, unless it is ErrFull or ErrNotSaved, too).
 	Create(ctx context.Context, name string, partitions int32, configs map[string]string) (*metadata.Topic, error)
 	// Alter replaces partition count and settings of the version that t is. ErrVersionConflict when there is a newer
 	// one, ErrUnknownTopic, ErrUnavailable.

@@ -142,10 +142,19 @@ func (p *Partition) findDictionary(ctx context.Context, d *decoder) (*compress.D
 	switch {
 	case err == nil:
 		return found, nil
+	case errors.Is(err, dictionary.ErrMissing) && p.outlived(ctx, d.at):
+		return nil, fmt.Errorf("%w: the log starts above %d now", ErrOffsetOutOfRange, d.at)
 	case errors.Is(err, dictionary.ErrMissing), errors.Is(err, dictionary.ErrUnusable):
 		return nil, fmt.Errorf("%w: offset %d: zstd dictionary %d: %w", ErrCorruptValue, d.at, d.missing, err)
 	}
 	return nil, readError(err)
+}
+
+// outlived tells whether the log has come to start above an offset since it was asked for: then its dictionary may be gone
+// with the records that needed it.
+func (p *Partition) outlived(ctx context.Context, offset int64) bool {
+	starts, err := p.env.shard.LogStart(ctx, p.keys, p.topicID)
+	return err == nil && offset < starts.Log
 }
 
 // corrupt tells once, of each value, that readers cannot be given it.

@@ -176,7 +176,7 @@ func (p *Partition) describe(g *group) {
 			Records: &it.cursor, Count: int(it.first.batch.Count), WithTime: !it.first.opt.LogAppendTime,
 		})
 	}
-	p.dictionaries.add(g)
+	g.carry(p.dictionary)
 	g.append.Fields = g.times.fields(len(p.times.entries))
 	if p.replicas() > 0 {
 		g.append.Fields = append(g.append.Fields, field{Name: highField, Value: strconv.FormatInt(p.ends.high, 10)})
@@ -205,7 +205,7 @@ func (p *Partition) appended(g *group, err error) {
 		p.failGroup(g, p.reason, &fx)
 	case err == nil:
 		p.term.expiry = max(p.term.expiry, g.append.Expiry)
-		p.dictionaries.accepted(g)
+		p.dictionary = g.dictionary
 		p.commit(g, &fx)
 	case isRefused:
 		p.failGroup(g, kindOf(refused), &fx)
@@ -218,6 +218,7 @@ func (p *Partition) appended(g *group, err error) {
 	default: // nobody knows: fence, then look
 		p.unknown = g
 		p.phase = resting
+		p.dictionary = 0 // Redis may have noted what it carried without its records
 	}
 	p.advance(now, &fx)
 	p.mu.Unlock()

@@ -74,9 +74,9 @@ type Partition struct {
 	// minReplicas is the topic's min.insync.replicas, as the newest append said.
 	minReplicas int
 	confirm     confirmation
-	// dictionaries are those that Redis has for sure, in the term's Redis.
-	dictionaries kept
-	corruptTold  int64 // one after the offset of the value that the log said last does not decode
+	// dictionary is the one that the log used last, as the term's Redis has it noted for sure; 0: none, or nobody knows.
+	dictionary  uint32
+	corruptTold int64 // one after the offset of the value that the log said last does not decode
 
 	tail      tail
 	ahead     ahead

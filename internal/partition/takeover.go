@@ -178,7 +178,7 @@ func (p *Partition) lead(t *takeover) {
 	p.beginTerm(t, now)
 	p.sweepStates(t.got.Replaced, now, &fx)
 	if !t.continues {
-		p.dictionaries = kept{}
+		p.dictionary = 0
 		p.adopt(t, end)
 	}
 	if !t.mine { // what waits for the replicas was appended under a term that another one ended

@@ -123,52 +123,33 @@ func (p *Partition) foreign(w *pending) error {
 	return fmt.Errorf("%w: the values were compressed for another redis", ErrNotLeader)
 }
 
-// kept are the dictionaries that the partition's own hash has for sure: an append that carried them was accepted in this
-// term, or in one that it continues.
-type kept struct {
-	newest uint32 // the one that was used last; its offset is noted
-	have   map[uint32]bool
-}
-
-// add has a group carry the dictionaries that it needs and Redis may not have, and those that it uses instead of the one
-// before: from which offset on each is used tells when one may go.
-func (k *kept) add(g *group) {
-	g.dictionary = k.newest
+// carry has a group carry the dictionaries that it uses instead of the one before, and notes from which offset on: that
+// tells the storage worker when an older one may go. lastDictionary is the one that the log used last for sure, noted by an
+// append that was accepted in this term or in one that it continues; whoever is not sure carries it once more.
+func (g *group) carry(lastDictionary uint32) {
+	g.dictionary = lastDictionary
 	for i := range g.items {
 		f := g.items[i].first.frames
-		if f == nil || f.dictionary == nil {
+		if f == nil || f.dictionary == nil || f.dictionary.ID() == g.dictionary {
 			continue
 		}
-		id := f.dictionary.ID()
-		if id == g.dictionary && (k.have[id] || carried(g, id) != nil) {
-			continue
-		}
-		g.dictionary = id
-		if d := carried(g, id); d != nil {
+		g.dictionary = f.dictionary.ID()
+		if d := g.carried(g.dictionary); d != nil {
 			d.From = g.items[i].base
 			continue
 		}
-		g.append.Dictionaries = append(g.append.Dictionaries, redisstream.Dictionary{ID: id, Blob: f.dictionary.Blob(), From: g.items[i].base})
+		g.append.Dictionaries = append(g.append.Dictionaries, redisstream.Dictionary{
+			ID: g.dictionary, Blob: f.dictionary.Blob(), From: g.items[i].base,
+		})
 	}
 }
 
 // carried is a dictionary that the group carries.
-func carried(g *group, id uint32) *redisstream.Dictionary {
+func (g *group) carried(id uint32) *redisstream.Dictionary {
 	for i := range g.append.Dictionaries {
 		if g.append.Dictionaries[i].ID == id {
 			return &g.append.Dictionaries[i]
 		}
 	}
 	return nil
-}
-
-// accepted notes what a group that was accepted carried.
-func (k *kept) accepted(g *group) {
-	k.newest = g.dictionary
-	for i := range g.append.Dictionaries {
-		if k.have == nil {
-			k.have = map[uint32]bool{}
-		}
-		k.have[g.append.Dictionaries[i].ID] = true
-	}
 }

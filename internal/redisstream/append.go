@@ -53,7 +53,7 @@ type Append struct {
 type Dictionary struct {
 	ID   uint32
 	Blob []byte
-	From int64 // offset from which on the log may use it, until it uses the next one
+	From int64 // offset from which on the log may use it, until it uses another one
 }
 
 // Count is the number of records.
@@ -131,21 +131,20 @@ func (p *Appender) encode(w io.Writer, a *Append) error {
 // dictionary appends the HSET of one dictionary. Late, it writes what is there: an id is of one blob for a topic's life.
 func (p *Appender) dictionary(dst []byte, d *Dictionary) []byte {
 	id := strconv.FormatUint(uint64(d.ID), 10)
-	dst = resp.AppendArray(dst, 6)
+	dst = resp.AppendArray(dst, 4)
 	dst = resp.AppendBulk(dst, "HSET")
 	dst = resp.AppendBulk(dst, p.keys.Dictionaries)
 	dst = resp.AppendBulk(dst, id)
-	dst = resp.AppendBulk(dst, d.Blob)
-	dst = resp.AppendBulk(dst, fromField+id)
-	return resp.AppendBulk(dst, strconv.FormatInt(d.From, 10))
+	return resp.AppendBulk(dst, d.Blob)
 }
 
-// fromField begins the names of the fields that tell from which offset on a dictionary is used.
-const fromField = "from:"
+// usedField begins the names of the state's fields that tell from which offset on a dictionary was used last. They are not
+// beside the dictionaries, where a late append of an earlier token could set them back.
+const usedField = "d:"
 
 // state appends the HSET of the fields that go with the records.
 func (p *Appender) state(dst []byte, a *Append) []byte {
-	dst = resp.AppendArray(dst, 6+2*len(a.Fields))
+	dst = resp.AppendArray(dst, 6+2*len(a.Fields)+2*len(a.Dictionaries))
 	dst = resp.AppendBulk(dst, "HSET")
 	dst = resp.AppendBulk(dst, p.keys.State(a.Token))
 	dst = resp.AppendBulk(dst, "exp")
@@ -155,6 +154,11 @@ func (p *Appender) state(dst []byte, a *Append) []byte {
 	for _, f := range a.Fields {
 		dst = resp.AppendBulk(dst, f.Name)
 		dst = resp.AppendBulk(dst, f.Value)
+	}
+	for i := range a.Dictionaries {
+		d := &a.Dictionaries[i]
+		dst = resp.AppendBulk(dst, usedField+strconv.FormatUint(uint64(d.ID), 10))
+		dst = resp.AppendBulk(dst, strconv.FormatInt(d.From, 10))
 	}
 	return dst
 }

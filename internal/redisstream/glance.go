@@ -17,7 +17,9 @@ type Glance struct {
 	Length      int64  // entries of the open stream
 	Now         uint64 // Redis's time in ms
 	Copied      bool   // there is a copy of one of the streams that a rewrite makes, or left
-	Err         error  // why this partition could not be looked at; nothing else holds then
+	// Dictionaries is how many zstd dictionaries the partition holds.
+	Dictionaries int64
+	Err          error // why this partition could not be looked at; nothing else holds then
 }
 
 // glancePage bounds how many streams one request measures, or tokens it reads: Redis serves others in between.
@@ -28,7 +30,7 @@ const glancePage = 256
 const looksPage = 32
 
 // looksCommands are those of a look at one partition.
-const looksCommands = 7
+const looksCommands = 8
 
 // Glances looks at partitions, a few in a round trip. An error is one of the connection; what is wrong
 // with a single partition is in its Glance.
@@ -62,6 +64,7 @@ func (s *Shard) looks(ctx context.Context, page []Keys, tokens []string, all []G
 		request = resp.AppendCommand(request, "HGETALL", k.Segments)
 		request = resp.AppendCommand(request, "TIME")
 		request = resp.AppendCommand(request, "EXISTS", k.Copy)
+		request = resp.AppendCommand(request, "HLEN", k.Dictionaries)
 	}
 	replies := make([]resp.Value, looksCommands*len(page))
 	if err := s.readAll(ctx, request, replies); err != nil {
@@ -97,7 +100,7 @@ func (s *Shard) tokens(ctx context.Context, keys []Keys) ([]string, error) {
 }
 
 // parseGlance reads a look's answers: number of the open segment, leader, last entry noted, stream, registry, time, whether the copy of
-// a rewrite is there.
+// a rewrite is there, dictionaries held.
 func parseGlance(v []resp.Value) Glance {
 	g := Glance{View: View{LastSeq: BeforeFirst}}
 	if g.Err = g.parse(v); g.Err != nil {
@@ -132,7 +135,7 @@ func (g *Glance) parse(v []resp.Value) error {
 		return resp.ErrProtocol
 	}
 	g.Now = p.uint(v[5].Elems[0])*1000 + p.uint(v[5].Elems[1])/1000
-	g.Copied = v[6].Int == 1
+	g.Copied, g.Dictionaries = v[6].Int == 1, v[7].Int
 	if p.err != nil {
 		return p.err
 	}

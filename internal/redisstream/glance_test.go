@@ -114,12 +114,12 @@ func TestGlanceOfASegmentThatIsRolledMeanwhileDoesNotCount(t *testing.T) {
 	text := func(s string) resp.Value { return resp.Value{Kind: '$', Str: s} }
 	list := func(v ...resp.Value) resp.Value { return resp.Value{Kind: '*', Elems: v} }
 	now := list(text("1"), text("0"))
-	answers := []resp.Value{text("1"), list(text("a"), text("1/b"), text("0")), text("5-4"), list(), list(text("open"), text("2")), now, {Kind: ':', Int: 1}}
+	answers := []resp.Value{text("1"), list(text("a"), text("1/b"), text("0")), text("5-4"), list(), list(text("open"), text("2")), now, {Kind: ':', Int: 1}, {Kind: ':', Int: 3}}
 	if g := parseGlance(answers); !errors.Is(g.Err, ErrRolled) {
 		t.Errorf("a look at segment 1 and then at segment 2's registry: %+v", g)
 	}
 	answers[0] = text("2")
-	if g := parseGlance(answers); g.Err != nil || g.Open != 2 || !g.Copied || g.Now != 1000 {
+	if g := parseGlance(answers); g.Err != nil || g.Open != 2 || !g.Copied || g.Dictionaries != 3 || g.Now != 1000 {
 		t.Errorf("a look at one segment: %+v", g)
 	}
 }
@@ -129,7 +129,7 @@ func FuzzGlance(f *testing.F) {
 	leader := "$-1\r\n*3\r\n$1\r\na\r\n$3\r\n1/b\r\n$1\r\n0\r\n$3\r\n5-4\r\n"
 	entry := "*2\r\n$3\r\n5-4\r\n*2\r\n$5\r\nvalue\r\n$1\r\nv\r\n"
 	stream := "*8\r\n$6\r\nlength\r\n:1\r\n$17\r\nlast-generated-id\r\n$3\r\n5-4\r\n$11\r\nfirst-entry\r\n" + entry + "$10\r\nlast-entry\r\n" + entry
-	clock := "*2\r\n$2\r\n99\r\n$1\r\n5\r\n:0\r\n"
+	clock := "*2\r\n$2\r\n99\r\n$1\r\n5\r\n:0\r\n:2\r\n"
 	f.Add([]byte(leader + stream + "*2\r\n$5\r\nstart\r\n$1\r\n3\r\n" + clock))
 	f.Add([]byte(leader + "-ERR no such key\r\n*2\r\n$3\r\ns:0\r\n$16\r\nsealed 0 4 12 13\r\n" + clock))
 	f.Add([]byte(leader + stream + "-WRONGTYPE no\r\n" + clock))

@@ -33,6 +33,12 @@ var dictionaryLua string
 //go:embed undictionary.lua
 var undictionaryLua string
 
+//go:embed dictionary_drop.lua
+var dictionaryDropLua string
+
+//go:embed dictionary_forget.lua
+var dictionaryForgetLua string
+
 //go:embed seek.lua
 var seekLua string
 
@@ -106,6 +112,9 @@ var (
 	compactSettleScript = newScript(guardLua + compactSettleLua)
 	compactCopyScript   = newScript(guardLua + compactCopyLua)
 	uncopyScript        = newScript(guardLua + uncopyLua)
+
+	dictionaryDropScript   = newScript(guardLua + dictionaryDropLua)
+	dictionaryForgetScript = newScript(dictionaryForgetLua)
 )
 
 func (s script) command(verb, body string, keys, args []string) []byte {

@@ -31,6 +31,7 @@ type Redis interface {
 	Seek(ctx context.Context, stream string, offset int64) (redisstream.ID, bool, error)
 	Weigh(ctx context.Context, streams []string, nodes int) ([]int64, error)
 	Memory(ctx context.Context) (used, limit int64, err error)
+	Dictionaries
 }
 
 // Observer is told what the storage worker does, for metrics. Its methods must not block.
@@ -74,11 +75,12 @@ type Dependencies struct {
 type Storage struct {
 	Settings
 	Dependencies
-	now   func() time.Time
-	lease lease
-	sizes sizes
-	full  fullness
-	freed int64
+	now     func() time.Time
+	lease   lease
+	sizes   sizes
+	shelves shelves
+	full    fullness
+	freed   int64
 	// passes are those of compaction.
 	passes passes
 
@@ -206,6 +208,9 @@ func (s *Storage) visit(ctx context.Context, targets []Target, everything bool) 
 	}
 	s.sizes.keepOnly(targets)
 	s.Observer.LocalBytes(s.sizes.byTopic())
+	if err := s.dropDictionaries(ctx, targets); err != nil {
+		return err
+	}
 	s.compact(ctx, targets)
 	return nil
 }

@@ -19,11 +19,12 @@ import (
 // broker is one broker's partitions on their own connections.
 type broker struct {
 	*partition.Manager
-	shard *redisstream.Shard
-	owner string
-	fresh bool // all it knows is what Redis says
-	end   context.CancelFunc
-	log   complaints
+	shard        *redisstream.Shard
+	dictionaries *dictionary.Registry
+	owner        string
+	fresh        bool // all it knows is what Redis says
+	end          context.CancelFunc
+	log          complaints
 }
 
 // complaints keep what a broker logs as an error: none of it may happen while nobody but korvet writes.
@@ -71,13 +72,13 @@ func (w *world) startBrokerAt(id int, ms uint64) *broker {
 	settings := partition.DefaultSettings()
 	settings.Owner, settings.Lease, settings.TailCacheBytes = b.owner, lease, w.cacheBytes
 	log := slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelError}))
-	dictionaries := dictionary.New(dictionarySettings(), dictionary.Dependencies{
+	b.dictionaries = dictionary.New(dictionarySettings(), dictionary.Dependencies{
 		Store: b.shard, Observer: silent{}, Log: log, Now: time.Now, Alive: func(string, string) bool { return true },
 	})
 	var ctx context.Context
 	ctx, b.end = context.WithCancel(w.ctx)
-	go dictionaries.Run(ctx)
-	d := partition.Dependencies{Shard: b.shard, Dictionaries: dictionaries, Observer: silent{}, Log: log, Gone: w.isDead}
+	go b.dictionaries.Run(ctx)
+	d := partition.Dependencies{Shard: b.shard, Dictionaries: b.dictionaries, Observer: silent{}, Log: log, Gone: w.isDead}
 	if ms > 0 {
 		start := time.Now()
 		d.Clock = &partition.Clock{Now: func() time.Duration { return time.Since(start) }, RedisTime: ms, Token: rand.Text}

@@ -38,6 +38,11 @@ func (w *world) inventory() (string, error) {
 		slices.Reverse(offsets)
 		lines = append(lines, fmt.Sprint("offsets in ", stream, " ", offsets))
 	}
+	dictionaries, err := w.dictionaryIDs()
+	if err != nil {
+		return "", err
+	}
+	lines = append(lines, dictionaries)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n"), nil
 }

@@ -103,6 +103,9 @@ func (w *world) cutTick() (Latitude, error) {
 	cutShort(open)
 	w.endKeeper()
 	w.keeper = w.startKeeper(w.uri.Address)
+	if err == nil {
+		err = w.each(func(int) error { return w.checkDictionaries() })
+	}
 	if err != nil {
 		return Latitude{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,6 +15,7 @@ type scene struct {
 	settings map[string]string
 	set      func(w *world) error
 	then     func(w *world) error // done between the kill and the next worker; what that ends with depends on when it was
+	left     string               // a line of the inventory of what a whole tick leaves
 }
 
 // long ago is when the first part of each scene was appended.
@@ -47,6 +49,19 @@ var scenes = map[string]scene{
 		set: func(w *world) error {
 			return w.present(w.fill(300), w.seal, w.fill(300), w.seal, w.fill(300), w.seal, w.fill(300))
 		},
+	},
+	// Two segments are too old, and with them all values that need the first two dictionaries. Some of those that need the
+	// third one were appended just now.
+	"dictionaries": {
+		settings: map[string]string{
+			"retention.ms": "1800000", "segment.ms": "600000", "storage.compression.type": "zstd", "storage.compression.dictionary.enabled": "true",
+		},
+		set: func(w *world) error {
+			return errors.Join(
+				w.past(w.retrain, w.fill(200), w.seal, w.retrain, w.fill(200), w.seal, w.retrain, w.fill(100)),
+				w.present(w.fill(100), w.retrain, w.fill(100)))
+		},
+		left: "dictionaries of the partition [3 4], of the topic [3 4]",
 	},
 	// Most records of three streams are superseded, in holes large enough to be worth a rewrite, and all of a fourth.
 	"compaction": {
@@ -84,6 +99,9 @@ func TestStorageWorkerMayDieAfterAnyCommand(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if !strings.Contains(whole, scene.left) {
+				t.Fatalf("a whole tick leaves\n%s\nwant %s", whole, scene.left)
+			}
 			for n := range commands {
 				if n%step != phase {
 					continue
@@ -118,7 +136,7 @@ func (s *stage) kill(t *testing.T, scene scene, limit int) (commands int, end st
 		return 0, "", err
 	}
 	cutShort(open)
-	if err := w.checkAnew(open); err != nil {
+	if err := errors.Join(w.checkAnew(open), w.checkDictionaries()); err != nil {
 		return 0, "", fmt.Errorf("after the kill: %w", err)
 	}
 	if scene.then != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/korvet-io/korvet/internal/compress"
 	"github.com/korvet-io/korvet/internal/partition"
-	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
 // choice is a topic setting and the values that programs give it; "" is its default.
@@ -64,33 +63,6 @@ func (w *world) values() partition.Values {
 		panic(err) // the schema accepts no other
 	}
 	return partition.Values{Codec: codec, Dictionary: w.topic.Config.StorageDictionary}
-}
-
-// publishDictionary is what a broker does that has trained a dictionary: the others use it as soon as they find it.
-func (w *world) publishDictionary() (Latitude, error) {
-	if v := w.values(); v.Codec != compress.Zstd || !v.Dictionary {
-		return w.produce()
-	}
-	keys := redisstream.NewDictionaryKeys("korvet", w.ref.Topic, w.topicID())
-	newest, err := w.hands.NewestDictionaries(w.ctx, []redisstream.DictionaryKeys{keys})
-	if err != nil {
-		return Latitude{}, err
-	}
-	samples := make([][]byte, 100)
-	for i := range samples {
-		samples[i] = w.value(400)
-	}
-	id := newest[0].ID + 1
-	blob, err := compress.Train(samples, 2<<10, id)
-	if err != nil {
-		return Latitude{}, fmt.Errorf("train dictionary: %w", err)
-	}
-	published, err := w.hands.PublishDictionary(w.ctx, keys, newest[0].ID, id, blob, 0.5)
-	w.say("publish dictionary %d: %t", id, published)
-	if published {
-		w.done.dictionaries.Add(1)
-	}
-	return Latitude{}, err
 }
 
 // segment is when the owner seals the open segment, likewise.

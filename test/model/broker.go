@@ -98,7 +98,7 @@ func dictionarySettings() dictionary.Settings {
 func (w *world) connectTo(address string) *redisstream.Shard {
 	o := w.uri
 	o.Address = address
-	o.WriteConnections, o.ReadConnections, o.DialTimeout = 1, 2, 10*time.Second
+	o.WriteConnections, o.ReadConnections, o.DialTimeout = 1, 2, time.Minute
 	return redisstream.Open(o, slog.New(slog.DiscardHandler))
 }
 

@@ -25,6 +25,9 @@ func (w *world) inventory() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	for number := range view.Clean.Dense {
+		lines = append(lines, fmt.Sprint("stream ", number, " had entries taken out and was not written anew"))
+	}
 	lines = append(lines, fmt.Sprintf("log from %d to %d, open segment %d", view.LogStart, redisstream.EndOffset(view.LastSeq), view.Open))
 	for _, stream := range view.Streams(w.keys) {
 		ids, err := w.newestIDs(stream, 1<<30)

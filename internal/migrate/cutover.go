@@ -22,7 +22,7 @@ type CutoverResult struct {
 	Source  string        `json:"source"`
 	Target  string        `json:"target"`
 	At      time.Time     `json:"at,omitzero"` // zero: it was not cut over
-	Records int64         `json:"records"` // copied by this run
+	Records int64         `json:"records"`     // copied by this run
 	Checked []Checked     `json:"partitions,omitempty"`
 	Groups  []GroupResult `json:"groups"`
 }

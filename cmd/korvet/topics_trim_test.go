@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 func TestTopicsTrimRemovesTheOldestRecordsByCountAndByTime(t *testing.T) {
@@ -30,6 +34,17 @@ func TestTopicsTrimRemovesTheOldestRecordsByCountAndByTime(t *testing.T) {
 			t.Errorf("partition %d starts at %d, %v, want %d", o.Partition, o.Offset, o.Err, want)
 		}
 	})
+	late := w.open(kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{"orders": {1: kgo.NewOffset().At(1)}}))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if got := late.PollFetches(ctx); !outOfRange(got) {
+		t.Errorf("a consumer below the log start gets %d records, %v", got.NumRecords(), got.Errors())
+	}
+}
+
+func outOfRange(f kgo.Fetches) bool {
+	return slices.ContainsFunc(f.Errors(), func(e kgo.FetchError) bool { return errors.Is(e.Err, kerr.OffsetOutOfRange) })
 }
 
 func TestMomentsAreTimesDaysOrSoLongAgo(t *testing.T) {

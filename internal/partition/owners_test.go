@@ -43,6 +43,26 @@ func TestCrashedOwnerIsTakenOverWhenItsLeaseEndsAndSequencesGoOn(t *testing.T) {
 	}
 }
 
+// Redis failed over to a replica whose clock is an hour behind, and the owner died: its lease seems to run for an hour.
+func TestALeaseThatAClockAheadGaveIsWaitedForNoLongerThanALeaseLasts(t *testing.T) {
+	s := redistest.Start(t)
+	ref := newRef("t")
+	before := newFixture(t, s, "1/a", short)
+	before.mustAppend(ref, "a")
+	before.crash()
+	reply := s.Do("KEYS", "korvet:storage:state:*")
+	states, err := reply.AsStrSlice()
+	if err != nil || len(states) != 1 {
+		t.Fatal(states, err)
+	}
+	s.Do("HSET", states[0], "exp", fmt.Sprint(time.Now().Add(time.Hour).UnixMilli()))
+	f := newFixture(t, s, "2/b", short)
+	f.produceUntil(ref, func() *batch.Batch { return makeBatch(t, -1, -1, -1, 1000, "b") })
+	if got := f.readAll(ref, 0, 1000); !same(got, dense(0, "a", "b")) {
+		t.Errorf("read %v", got)
+	}
+}
+
 func TestAnotherOwnersLeaseRefusesAtOnce(t *testing.T) {
 	s := redistest.Start(t)
 	ref := newRef("t")

@@ -71,6 +71,7 @@ type Partition struct {
 	dead      []deadState // of this process's earlier terms, oldest first
 	expiredMs int64       // when idle producers were forgotten last
 	held      error       // another broker leads until retryAt
+	waited    waited
 	// minReplicas is the topic's min.insync.replicas, as the newest append said.
 	minReplicas int
 	confirm     confirmation

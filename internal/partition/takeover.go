@@ -25,7 +25,7 @@ func (p *Partition) fence(now time.Duration, fx *effects) {
 	p.phase, p.since, p.fenceConn, p.covers = fencing, now, nil, p.arrived
 	q := redisstream.FenceRequest{
 		Owner: p.env.Owner, Token: p.env.token(), TopicID: p.topicID, LeaseMs: p.env.Lease.Milliseconds(),
-		Stamped: p.stamped, EndAtMin: redisstream.BeforeFirst, Force: p.env.gone, NowMs: p.env.redisTime,
+		Stamped: p.stamped, EndAtMin: redisstream.BeforeFirst, Force: p.overdue(now), NowMs: p.env.redisTime,
 	}
 	if p.unknown != nil && p.unknown.fate == undecided {
 		q.Unknown = &p.unknown.append
@@ -205,7 +205,7 @@ func (p *Partition) beginTerm(t *takeover, now time.Duration) {
 		conn: t.conn, token: t.fence.Token, identity: t.conn.Identity(), epoch: t.got.Epoch, floor: t.got.Floor,
 		expiry: t.got.Expiry, redisNow: t.got.Now, at: now, covers: p.covers,
 	}
-	p.fenceConn = nil
+	p.fenceConn, p.waited = nil, waited{}
 	p.open.asked, p.open.retryAt = false, 0
 	p.open.known = p.open.known && t.continues
 }
@@ -296,6 +296,34 @@ func (p *Partition) takeEnd(t *takeover, before logEnds, end int64, fx *effects)
 	}
 }
 
+// waited says which lease of another owner is waited for, and since when.
+type waited struct {
+	owner  string
+	expiry uint64
+	since  time.Duration
+}
+
+// wait is how long another owner's lease is still waited for: no longer than one lasts that is not renewed, by this process's
+// own clock. A Redis whose clock was set back, as after a failover to one that is behind, would have it run for hours.
+func (p *Partition) wait(now time.Duration, held *redisstream.HeldError) time.Duration {
+	if p.waited.owner != held.Owner || p.waited.expiry != held.Expiry {
+		p.waited = waited{held.Owner, held.Expiry, now}
+	}
+	const most = uint64(time.Hour / time.Millisecond)
+	left := time.Duration(min(held.Expiry-held.Now, most)+1) * time.Millisecond
+	return min(left, max(p.waited.since+p.env.Lease-now, 0)+time.Millisecond)
+}
+
+// overdue tells of an owner whether its lease need not be waited for: its process is provably dead, or it was waited for
+// long enough. A fence is safe all the same; an owner that lives is only replaced.
+func (p *Partition) overdue(now time.Duration) func(owner string) bool {
+	over := ""
+	if p.waited.owner != "" && now-p.waited.since >= p.env.Lease {
+		over = p.waited.owner
+	}
+	return func(owner string) bool { return owner == over || p.env.gone != nil && p.env.gone(owner) }
+}
+
 // brief is how long another owner's lease is waited for, rather than its partition refused: one that was given back ends a
 // few ms after the owner's last stamp.
 const brief = 20 * time.Millisecond
@@ -318,7 +346,7 @@ func (p *Partition) fenceFailed(err error) {
 	switch {
 	case isHeld:
 		result = "held"
-		left := time.Duration(held.Expiry-held.Now+1) * time.Millisecond
+		left := p.wait(now, held)
 		p.retryAt = now + left
 		p.giveUnknownUp(err, &fx)
 		if !p.env.earlierSelf(held.Owner) && left > brief {

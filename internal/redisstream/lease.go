@@ -25,19 +25,19 @@ type LeaseRequest struct {
 // Lease takes, renews or gives back the storage worker's lease, also with Redis full, and returns its fence number, above
 // any earlier one. *HeldError: another one has it. ErrLeaseLost: what was to be renewed is another's.
 func (s *Shard) Lease(ctx context.Context, q LeaseRequest) (fence int64, err error) {
-	fence, err = s.lease(ctx, q, false)
+	fence, err = s.lease(ctx, q, "")
 	if held, ok := errors.AsType[*HeldError](err); ok && q.Gone != nil && q.Gone(held.Owner) {
-		return s.lease(ctx, q, true)
+		return s.lease(ctx, q, held.Owner)
 	}
 	return fence, err
 }
 
-func (s *Shard) lease(ctx context.Context, q LeaseRequest, force bool) (int64, error) {
+func (s *Shard) lease(ctx context.Context, q LeaseRequest, gone string) (int64, error) {
 	held := ""
 	if q.Held != 0 {
 		held = strconv.FormatInt(q.Held, 10)
 	}
-	args := []string{q.Owner, strconv.FormatInt(q.LengthMs, 10), held, flag(force)}
+	args := []string{q.Owner, strconv.FormatInt(q.LengthMs, 10), held, gone}
 	v, err := s.script(ctx, leaseScript, []string{q.Key, q.Key + ":never"}, args)
 	if err != nil {
 		return 0, scriptError("lease", err)

@@ -86,6 +86,19 @@ func TestLeaseOfADeadProcessIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+func TestLeaseThatPassedFromADeadProcessToALivingOneIsHeld(t *testing.T) {
+	b := newBench(t)
+	b.mustLease("a", 60_000, 0)
+	gone := func(owner string) bool {
+		b.Do("HSET", leaseKey, "owner", "c") // took it between the answer and what follows from it
+		return owner == "a"
+	}
+	_, err := b.shard.Lease(t.Context(), LeaseRequest{Key: leaseKey, Owner: "b", LengthMs: 60_000, Gone: gone})
+	if heldBy(err) != "c" {
+		t.Errorf("b got %v, want that c holds it", err)
+	}
+}
+
 func TestFenceNumbersRiseAlsoAfterRedisLostThem(t *testing.T) {
 	b := newBench(t)
 	first := b.mustLease("a", 0, 0)

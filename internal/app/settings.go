@@ -60,6 +60,7 @@ func (b *Broker) apiSettings() api.Settings {
 func (b *Broker) partitionSettings(owner string) partition.Settings {
 	c := &b.cfg.Broker
 	s := partition.DefaultSettings()
+	s.MaxValueBytes = int(b.cfg.Broker.MaxBatchDecompressedBytes)
 	s.Namespace = b.cfg.Namespace
 	s.Owner = owner
 	s.Lease = c.LeaseDuration

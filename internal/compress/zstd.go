@@ -15,6 +15,9 @@ const (
 	zstdWindow = 64 << 10
 	// zstdMaxWindow is the largest window of a foreign frame that does not tell its size; the stock tool's own limit.
 	zstdMaxWindow = 128 << 20
+	// zstdBlock is the most bytes that a block of a frame holds, and leastBlock the least that one takes: its header and a byte.
+	zstdBlock  = 128 << 10
+	leastBlock = 4
 )
 
 var errFrame = errors.New("not one frame")
@@ -60,6 +63,9 @@ func decodeZstd(dst, frame []byte, limit int, d *Dictionary) ([]byte, error) {
 		return nil, ErrTooLong
 	}
 	size := int(h.FrameContentSize)
+	if size > (len(frame)/leastBlock+1)*zstdBlock { // before so much memory is taken: no frame is that dense
+		return nil, errFrame
+	}
 	dst = slices.Grow(dst, size+1) // libzstd is not called without room
 	out, err := decodeSized(dst, frame, size, d)
 	if err == nil && len(out) != len(dst)+size {

@@ -77,7 +77,7 @@ func brokerSettings() []setting {
 		{name: "korvet.broker.max-batch-records", def: "20000", field: func(c *Config) any { return &c.Broker.MaxBatchRecords }, check: between(1, 1_000_000),
 			doc: "A record batch with more records is refused with MESSAGE_TOO_LARGE."},
 		{name: "korvet.broker.max-batch-decompressed-bytes", def: "16MB", field: func(c *Config) any { return &c.Broker.MaxBatchDecompressedBytes }, check: between(1024, 1<<30),
-			doc: "A record batch that is larger when decompressed is refused with MESSAGE_TOO_LARGE."},
+			doc: "A record batch that is larger when decompressed is refused with MESSAGE_TOO_LARGE. A value that Redis keeps compressed and that is larger counts as damaged."},
 		{name: "korvet.broker.producer-id-expiration-ms", kafka: "producer.id.expiration.ms", dynamic: true, def: "1d", field: func(c *Config) any { return &c.Broker.ProducerIDExpiration }, check: atLeast(1),
 			doc: "An idempotent producer that is idle for so long is forgotten."},
 		{name: "korvet.broker.auto-create-topics-enable", kafka: "auto.create.topics.enable", def: "true", field: func(c *Config) any { return &c.Broker.AutoCreateTopics },

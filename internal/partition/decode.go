@@ -11,17 +11,14 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
-const (
-	// maxValue is the largest value, in bytes, that a frame may hold: what Redis takes in one field.
-	maxValue = 512 << 20
-	// maxKeptValue is the largest buffer that is kept for the next read.
-	maxKeptValue = 4 << 20
-)
+// maxKeptValue is the largest buffer that is kept for the next read.
+const maxKeptValue = 4 << 20
 
 // decoder gives entries their values back. A dictionary that it does not know ends the scan, since entries are decoded
 // while their connection to Redis is held: it is fetched, and the scan goes on.
 type decoder struct {
 	values     Values
+	limit      int // bytes of a value
 	topic      *dictionary.Topic
 	dictionary *compress.Dictionary // used last
 	buf        []byte
@@ -30,11 +27,12 @@ type decoder struct {
 
 	missing uint32 // the dictionary that is needed ...
 	at      int64  // ... for the record at this offset
-	err     error  // the value at offset at does not decode
+	entry   redisstream.ID
+	err     error // the value at offset at does not decode
 }
 
-func (d *decoder) begin(v Values) {
-	*d = decoder{values: v, buf: d.buf}
+func (d *decoder) begin(v Values, limit int) {
+	*d = decoder{values: v, limit: limit, buf: d.buf}
 }
 
 // end lets go of what the next read does not need.
@@ -53,11 +51,11 @@ func (d *decoder) decode(e *redisstream.Entry) bool {
 	frame := e.Record.Value
 	d.wire += e.Size
 	if len(frame) > 0 {
-		value, err := d.values.Codec.Decode(d.buf[:0], frame, maxValue, d.dictionary)
+		value, err := d.values.Codec.Decode(d.buf[:0], frame, d.limit, d.dictionary)
 		if unknown, ok := errors.AsType[*compress.UnknownDictionaryError](err); ok {
 			value, err = d.decodeWith(frame, unknown.ID)
 		}
-		if d.at = e.Record.Offset; d.missing != 0 {
+		if d.at, d.entry = e.Record.Offset, e.ID; d.missing != 0 {
 			return false
 		}
 		if err != nil {
@@ -85,7 +83,7 @@ func (d *decoder) decodeWith(frame []byte, id uint32) ([]byte, error) {
 		return nil, nil
 	}
 	d.dictionary = found
-	return d.values.Codec.Decode(d.buf[:0], frame, maxValue, found)
+	return d.values.Codec.Decode(d.buf[:0], frame, d.limit, found)
 }
 
 // stored is about how many bytes entries take in Redis that are so many with their values.
@@ -158,13 +156,19 @@ func (p *Partition) outlived(ctx context.Context, offset int64) bool {
 }
 
 // corrupt tells once, of each value, that readers cannot be given it.
-func (p *Partition) corrupt(offset int64, err error) {
+func (p *Partition) corrupt(ctx context.Context, d *decoder, err error) {
 	p.env.observer.ValueCorrupt(p.ref)
 	p.mu.Lock()
-	told := p.corruptTold == offset+1
-	p.corruptTold = offset + 1
+	told := p.corruptTold == d.at+1
+	p.corruptTold = d.at + 1
 	p.mu.Unlock()
-	if !told {
-		p.log.Error("a value cannot be decoded: consumers are answered CORRUPT_MESSAGE there", "offset", offset, "err", err)
+	if told {
+		return
 	}
+	stream := p.keys.Stream
+	if view, err := p.reload(ctx); err == nil { // it may have been sealed since it was read
+		stream = view.StreamOf(p.keys, d.at)
+	}
+	p.log.Error("a value cannot be decoded: consumers are answered CORRUPT_MESSAGE there", "offset", d.at, "stream", stream,
+		"entry", d.entry.String(), "err", err)
 }

@@ -65,6 +65,7 @@ type Settings struct {
 	ReadAheadKept   time.Duration // such an answer that nobody asked for is dropped
 	MaxGroupRecords int           // records per MULTI; a producer's batch goes whole
 	MaxGroupBytes   int
+	MaxValueBytes   int // a stored value that is larger when decompressed does not decode
 }
 
 // DefaultSettings are the documented defaults.
@@ -73,7 +74,7 @@ func DefaultSettings() Settings {
 		Namespace: "korvet", Lease: 3 * time.Second, ProduceTimeout: 5 * time.Second, RequestTimeout: 5 * time.Second,
 		TailCacheBytes: 64 << 20, ProducerExpiry: 24 * time.Hour, MaxProducers: 10_000, ReadReplyBytes: 256 << 10,
 		ReadAhead: 16, ReadAheadKept: 5 * time.Second,
-		MaxGroupRecords: 1000, MaxGroupBytes: 1 << 20,
+		MaxGroupRecords: 1000, MaxGroupBytes: 1 << 20, MaxValueBytes: 16 << 20,
 	}
 }
 

@@ -166,7 +166,7 @@ var readers = sync.Pool{New: func() any { return new(reader) }}
 func (p *Partition) readLocal(ctx context.Context, s logEnds, req ReadRequest, dst []byte) ([]byte, error) {
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
-	r.begin(s.epochs, req, dst)
+	r.begin(s.epochs, req, dst, p.env.MaxValueBytes)
 	r.values.topic = p.topicDictionaries(req.Values)
 	err := p.scanValues(ctx, s, req.Offset, r)
 	out := r.finish()
@@ -177,7 +177,7 @@ func (p *Partition) readLocal(ctx context.Context, s logEnds, req ReadRequest, d
 	case err != nil && len(out) > len(dst): // what was read is whole
 		err = nil
 	case errors.Is(err, ErrCorruptValue):
-		p.corrupt(r.values.at, err)
+		p.corrupt(ctx, &r.values, err)
 	}
 	return out, err
 }

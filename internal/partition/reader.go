@@ -74,14 +74,14 @@ type reader struct {
 	values  decoder
 }
 
-func (r *reader) begin(epochs []redisstream.Epoch, req ReadRequest, dst []byte) {
+func (r *reader) begin(epochs []redisstream.Epoch, req ReadRequest, dst []byte, maxValue int) {
 	r.epochs, r.out, r.start, r.limit, r.whole = epochs, dst, len(dst), req.MaxBytes, req.AtLeastOne
 	r.codec, r.level = req.Codec, req.Level
 	if req.NoZstd && r.codec == batch.Zstd {
 		r.codec = batch.None
 	}
 	r.open, r.until = false, 0
-	r.values.begin(req.Values)
+	r.values.begin(req.Values, maxValue)
 }
 
 func (r *reader) take(e *redisstream.Entry) bool {

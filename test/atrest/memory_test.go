@@ -73,8 +73,8 @@ func train(t *testing.T, client *kgo.Client, redis rueidis.Client, topic string,
 	redistest.Eventually(t, "the broker to know that there is no dictionary, and then to use one", func() bool {
 		produce(t, client, topic, n, n+200, size)
 		n += 200
-		used, err := do(t, redis, "HGET", "korvet:storage:zdict:{korvet:storage:local:"+topic+":0}", "from:1").ToString()
-		return err == nil && used != ""
+		used, err := do(t, redis, "HEXISTS", "korvet:storage:zdict:{korvet:storage:local:"+topic+":0}", "1").AsInt64()
+		return err == nil && used == 1
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/test/harness"
 )
 
@@ -73,7 +75,12 @@ func (n *native) typed(command, id string) rueidis.RedisMessage {
 // read runs XREAD or XREADGROUP and returns the ids and the records' numbers.
 func (n *native) read(command, id string) (ids, numbers []string) {
 	n.t.Helper()
-	reply := n.typed(command, id)
+	return n.entries(command, n.typed(command, id))
+}
+
+// entries are those of an answer.
+func (n *native) entries(command string, reply rueidis.RedisMessage) (ids, numbers []string) {
+	n.t.Helper()
 	if reply.IsNil() {
 		return nil, nil
 	}
@@ -168,5 +175,58 @@ func (n *native) goOnWithoutGroup(after string, seen, rest int) {
 	_, numbers := n.read("XREAD COUNT 100 STREAMS korvet:storage:local:orders:0 1700000000000-0", entries[rest-1].ID)
 	if !slices.Equal(numbers, upTo(seen+rest, n.sent)) {
 		n.t.Errorf("the open segment gave %v", numbers)
+	}
+}
+
+// A reader that follows the page while segments are rolled under it gets all records, once and in order.
+func TestNativeReadersStayInOrderWhileSegmentsAreRolled(t *testing.T) {
+	const records = 60
+	n := startNative(t, "1048576")
+	n.Redis.Do("XGROUP", "CREATE", openStream, "billing", "0", "MKSTREAM") // there is no record yet
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := range records {
+			value := fmt.Sprintf("%d %s", i, strings.Repeat("x", 100_000))
+			if err := n.client.ProduceSync(t.Context(), kgo.StringRecord(value)).FirstErr(); err != nil {
+				t.Errorf("produce: %v", err)
+				return
+			}
+		}
+	})
+	defer writer.Wait()
+	var numbers []string
+	at := int64(0) // segments below are drained
+	segment := func() string { return strings.TrimSuffix(sealedStream, "0") + fmt.Sprint(at) }
+	risen := func() bool {
+		open := n.typed("HGET korvet:storage:segments:{korvet:storage:local:orders:0} open", "")
+		number, _ := open.AsInt64() // no answer: 0
+		return number > at
+	}
+	// take reads from a stream and acknowledges, unless the stream is not any more what it was.
+	take := func(stream, start string) bool {
+		t.Helper()
+		ids, got := n.entries(groupRead+stream, n.Redis.Do(strings.Fields(groupRead+stream+" "+start)...))
+		if len(ids) == 0 || stream == openStream && risen() {
+			return false
+		}
+		reply := n.Redis.Do(append([]string{"XACK", stream, "billing"}, ids...)...)
+		if acked, err := reply.AsInt64(); err != nil || acked < int64(len(ids)) {
+			n.Redis.Do(append([]string{"XACK", segment(), "billing"}, ids...)...)
+		}
+		numbers = append(numbers, got...)
+		return true
+	}
+	redistest.Eventually(t, "all records to be read", func() bool {
+		for ; risen(); at++ {
+			for _, start := range []string{"0", ">"} {
+				for take(segment(), start) {
+				}
+			}
+		}
+		_ = take(openStream, "0") || take(openStream, ">")
+		return len(numbers) >= records
+	})
+	if !slices.Equal(numbers, upTo(0, records)) || at == 0 {
+		t.Errorf("read %v over %d segments", numbers, at)
 	}
 }

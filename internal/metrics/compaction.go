@@ -17,7 +17,7 @@ type compaction struct {
 func newCompaction(m *Metrics) compaction {
 	return compaction{
 		seconds:  m.histogram("korvet_storage_compaction_seconds", "Time of one compaction pass over a partition; result is ok or error.", seconds, "result"),
-		scanned:  m.counter("korvet_storage_compaction_scanned_records_total", "Records that compaction passes looked at; those of the dirty part twice.").WithLabelValues(),
+		scanned:  m.counter("korvet_storage_compaction_scanned_records_total", "Records that compaction passes looked at; what stays of the dirty part twice.").WithLabelValues(),
 		removed:  m.counter("korvet_storage_compaction_removed_records_total", "Records that compaction removed: superseded ones, tombstones whose time is over, and those without a key.").WithLabelValues(),
 		rewrites: m.counter("korvet_storage_compaction_rewrites_total", "Streams written anew to give the memory of removed records back; result error: put off to the next tick.", "result"),
 		freed:    m.counter("korvet_storage_compaction_freed_bytes_total", "Bytes of Redis's memory that writing streams anew gave back.").WithLabelValues(),

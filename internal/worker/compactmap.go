@@ -3,20 +3,28 @@ package worker
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"math"
 	"math/bits"
+
+	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
-// newest maps keys to the newest offset each was found at, in bounded memory. It keeps 128 bits of each key's SHA-256: no
+// newest maps keys to the newest record each was found in, in bounded memory. It keeps 128 bits of each key's SHA-256: no
 // two keys that anybody can find share them.
 type newest struct {
 	slots []newestSlot
-	free  int // keys that it still takes
+	free  int            // keys that it still takes
+	first redisstream.ID // of the first record put
 }
 
+// newestSlot is one key and the id of its newest record, relative to the first of all.
 type newestSlot struct {
 	key   [2]uint64
-	after int64 // the offset plus one; 0: the slot is free
+	after uint32 // sequences, plus one; 0: the slot is free
+	later uint32 // ms; farMs: it does not fit
 }
+
+const farMs = math.MaxUint32
 
 // newestSlotBytes is the memory of one slot; a quarter of them stay free, so that finding one stays fast.
 const newestSlotBytes = 24
@@ -44,22 +52,33 @@ func (m *newest) slot(key []byte) (*newestSlot, [2]uint64) {
 	return &m.slots[at], k
 }
 
-// put notes a key at an offset above all before. It tells whether there was room.
-func (m *newest) put(key []byte, offset int64) bool {
+// put notes a key's record, whose id lies above all before. It returns the id of the one that it supersedes; zero where
+// there is none, or it is not known any more. ok is false where there is no room.
+func (m *newest) put(key []byte, id redisstream.ID) (superseded redisstream.ID, ok bool) {
 	s, k := m.slot(key)
-	if s.after == 0 {
-		if m.free == 0 {
-			return false
+	switch {
+	case s.after != 0 && s.later != farMs:
+		superseded = redisstream.ID{Ms: m.first.Ms + uint64(s.later), Seq: m.first.Seq + uint64(s.after) - 1}
+	case s.after != 0:
+	case m.free == 0:
+		return redisstream.ID{}, false
+	default:
+		if m.first == (redisstream.ID{}) {
+			m.first = id
 		}
 		m.free--
 		s.key = k
 	}
-	s.after = offset + 1
-	return true
+	after := id.Seq - m.first.Seq + 1
+	if after > math.MaxUint32 {
+		return redisstream.ID{}, false
+	}
+	s.after, s.later = uint32(after), uint32(min(id.Ms-m.first.Ms, farMs))
+	return superseded, true
 }
 
 // supersedes tells whether the key was found above an offset.
 func (m *newest) supersedes(key []byte, offset int64) bool {
 	s, _ := m.slot(key)
-	return s.after > offset+1
+	return s.after != 0 && int64(m.first.Seq)+int64(s.after)-1 > offset
 }

@@ -27,6 +27,8 @@ type pass struct {
 	newest  *newest
 	stones  []redisstream.Tombstones // what is left of them; the last are those of this pass
 	holes   map[int64]string
+	thinned map[int64]redisstream.Density // by a stream's number: as it was before this pass took entries out of it
+	gone    []redisstream.ID              // to be taken out of the stream that is walked
 	scanned int64
 	kept    int64
 	largest redisstream.Stamp // of the records kept
@@ -36,7 +38,7 @@ type pass struct {
 // plan finds out whether a pass is due, and up to where.
 func (p *pass) plan(ctx context.Context) (due bool, err error) {
 	s := &p.state
-	p.holes = map[int64]string{}
+	p.holes, p.thinned = map[int64]string{}, map[int64]redisstream.Density{}
 	p.to, p.toMs = s.clean, s.since
 	if s.mayBeDue() {
 		to, _, err := p.firstSince(ctx, s.cutoff)
@@ -77,10 +79,11 @@ func (p *pass) firstSince(ctx context.Context, ms uint64) (offset int64, at uint
 
 // make makes the pass and notes it in the registry.
 func (p *pass) make(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{p.replicated, p.mapKeys, p.replicated} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := p.replicated(ctx); err != nil {
+		return err
+	}
+	if err := p.mapKeys(ctx); err != nil {
+		return err
 	}
 	p.largest = redisstream.Stamp{Known: true, Offset: -1}
 	p.stones = append(slices.Clone(p.state.stones), redisstream.Tombstones{To: p.to})
@@ -104,8 +107,7 @@ func (p *pass) make(ctx context.Context) error {
 }
 
 // replicated waits until the replicas have all that is dirty: a record goes only once the one that supersedes it is below
-// the high watermark. It is asked before the keys are mapped, for nothing is to be done else, and again after: what was
-// mapped must be what they have, also when another Redis has become the master.
+// the high watermark.
 func (p *pass) replicated(ctx context.Context) error {
 	n := min(p.state.cfg.MinInsyncReplicas, 1+p.most) - 1
 	if !p.dirty || p.replicas == nil || n <= 0 {
@@ -120,22 +122,34 @@ func (p *pass) replicated(ctx context.Context) error {
 	return nil
 }
 
-// mapKeys maps the keys of the dirty part, as far as there is memory: the pass ends where it is full.
+// mapKeys maps the keys of the dirty part, as far as there is memory: the pass ends where it is full. What is found to be
+// superseded on the way goes at once, so that only what stays is looked at twice.
 func (p *pass) mapKeys(ctx context.Context) error {
 	if !p.dirty {
 		p.newest = newNewest(0, 0)
 		return nil
 	}
 	p.newest = newNewest(p.to-p.state.clean, p.memory)
-	w := walk{next: p.state.clean, end: p.to, take: func(e *redisstream.Entry) bool {
-		if e.Record.Key == nil || p.newest.put(e.Record.Key, e.Record.Offset) {
-			p.scanned++
+	var part stretch
+	w := walk{next: p.state.clean, end: p.to}
+	w.take = func(e *redisstream.Entry) bool {
+		p.scanned++
+		if e.Record.Key == nil {
+			p.gone = append(p.gone, e.ID)
 			return true
 		}
-		p.to, p.toMs = e.Record.Offset, e.ID.Ms
-		return false
-	}}
-	for _, part := range p.parts() {
+		old, ok := p.newest.put(e.Record.Key, e.ID)
+		if !ok {
+			p.to, p.toMs = e.Record.Offset, e.ID.Ms
+			return false
+		}
+		if old != (redisstream.ID{}) && int64(old.Seq) >= part.base { // those of other streams go with the sweep
+			p.gone = append(p.gone, old)
+		}
+		return true
+	}
+	w.page = func() error { return p.remove(ctx, part.number) }
+	for _, part = range p.parts() {
 		if part.last < p.state.clean || w.stopped {
 			continue
 		}
@@ -146,51 +160,62 @@ func (p *pass) mapKeys(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes from one stream what may go.
-func (p *pass) sweep(ctx context.Context, part stretch) error {
-	before, err := p.redis.Measure(ctx, part.number)
-	if err != nil || before.Entries == 0 && part.number == p.redis.Open {
-		return err
-	}
-	var gone []redisstream.ID
-	removed := p.removed
-	remove := func() error {
-		for some := range slices.Chunk(gone, redisstream.MaxRemoved) {
-			n, err := p.redis.Remove(ctx, part.number, before, some)
-			if err != nil {
-				return err
-			}
-			p.removed += n
-		}
-		gone = gone[:0]
+// remove takes what is gone out of a stream.
+func (p *pass) remove(ctx context.Context, number int64) error {
+	if len(p.gone) == 0 {
 		return nil
 	}
-	w := walk{next: p.state.start, end: p.to, page: remove, take: func(e *redisstream.Entry) bool {
+	if p.replicas != nil && p.shard.Identity() != p.identity { // what its replicas have is not known
+		return fmt.Errorf("%w: redis is another one now", redisstream.ErrReplicasBehind)
+	}
+	before, known := p.thinned[number]
+	if !known {
+		var err error
+		if before, err = p.redis.Measure(ctx, number); err != nil {
+			return err
+		}
+		p.thinned[number] = before
+	}
+	for some := range slices.Chunk(p.gone, redisstream.MaxRemoved) {
+		n, err := p.redis.Remove(ctx, number, before, some)
+		if err != nil {
+			return err
+		}
+		p.removed += n
+	}
+	p.gone = p.gone[:0]
+	return nil
+}
+
+// sweep removes from one stream what may go.
+func (p *pass) sweep(ctx context.Context, part stretch) error {
+	w := walk{next: p.state.start, end: p.to, page: func() error { return p.remove(ctx, part.number) }}
+	w.take = func(e *redisstream.Entry) bool {
 		if p.keeps(e) {
 			p.keep(e)
 		} else {
-			gone = append(gone, e.ID)
+			p.gone = append(p.gone, e.ID)
 		}
 		return true
-	}}
+	}
 	if err := p.scan(ctx, part.number, redisstream.ID{}, 0, &w); err != nil {
 		return err
 	}
-	// A worker that died may have taken entries out, all even, and not have come to this.
-	if _, unsettled := p.view.Clean.Dense[part.number]; p.removed == removed && before.Entries > 0 && !unsettled {
+	before, thinned := p.view.Clean.Dense[part.number] // maybe by a pass that did not come to its end
+	if !thinned {
+		before, thinned = p.thinned[part.number]
+	}
+	if empty := w.last == (redisstream.ID{}); !thinned && (!empty || part.number == p.redis.Open) {
 		return nil
 	}
 	return p.settle(ctx, part.number, before)
 }
 
-// settle looks at a stream that entries were taken out of.
+// settle looks at a stream that entries were taken out of since its density was before.
 func (p *pass) settle(ctx context.Context, number int64, before redisstream.Density) error {
 	after, err := p.redis.Measure(ctx, number)
 	if err != nil {
 		return err
-	}
-	if known, ok := p.view.Clean.Dense[number]; ok {
-		before = known
 	}
 	if fill := after.Fill(before); fill < worthRewriting && after.Nodes >= fewNodes {
 		p.holes[number] = fmt.Sprintf("%.0f", 100*fill)

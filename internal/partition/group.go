@@ -165,7 +165,10 @@ func (p *Partition) repeat(g *group, w *pending, of sent, fx *effects) {
 		}
 	}
 	got := Appended{BaseOffset: of.base, LogStartOffset: p.ends.logStart, AppendTime: -1, Duplicate: true}
-	p.acknowledge(w, got, of.base+int64(of.count), fx)
+	if w.opt.LogAppendTime {
+		got.AppendTime = of.ms
+	}
+	p.acknowledge(w, got, of.base+of.count(), fx)
 }
 
 // describe fills in the append's records and state fields.

@@ -94,6 +94,45 @@ func TestDuplicateAnswersTheFirstOnesOffsetAndWritesNothing(t *testing.T) {
 	}
 }
 
+func TestDuplicateAnswersTheFirstOnesAppendTime(t *testing.T) {
+	s := redistest.Start(t)
+	f := newFixture(t, s, "1/a", nil)
+	ref := newRef("t")
+	stamp := partition.AppendOptions{AllReplicas: true, LogAppendTime: true}
+	var times []int64
+	for seq := range int32(5) {
+		o := f.produce(ref, makeBatch(t, 7, 0, seq, 1000, "v"), stamp)
+		if o.err != nil || o.got.AppendTime < 0 {
+			t.Fatalf("batch %d: %+v", seq, o)
+		}
+		times = append(times, o.got.AppendTime)
+		redistest.Eventually(t, "Redis's next millisecond", func() bool { return redisMs(t, s) > o.got.AppendTime })
+	}
+	for _, broker := range []string{"the same", "one that took over"} {
+		for seq, want := range times {
+			if o := f.produce(ref, makeBatch(t, 7, 0, int32(seq), 1000, "v"), stamp); o.err != nil || !o.got.Duplicate || o.got.AppendTime != want {
+				t.Errorf("%s: batch %d again: %+v, want append time %d", broker, seq, o, want)
+			}
+		}
+		if o := f.produce(ref, makeBatch(t, 7, 0, 4, 1000, "v"), all); o.err != nil || o.got.AppendTime != -1 {
+			t.Errorf("%s: with the producer's own timestamps: %+v", broker, o)
+		}
+		f.close()
+		f = newFixture(t, s, "1/a", nil)
+	}
+}
+
+// redisMs is Redis's time.
+func redisMs(t *testing.T, s *redistest.Server) int64 {
+	t.Helper()
+	m := s.Do("TIME")
+	words, err := m.AsIntSlice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return words[0]*1000 + words[1]/1000
+}
+
 func TestProducerStateOutlivesItsRecords(t *testing.T) {
 	s := redistest.Start(t)
 	f := newFixture(t, s, "1/a", nil)

@@ -18,8 +18,11 @@ const windowSize = 5
 type sent struct {
 	first, last int32 // sequence numbers
 	base        int64 // offset of the first record
-	count       int32
+	ms          int64 // Redis's time of the append; -1: not known
 }
+
+// count is the number of the batch's records: sequences wrap at 2^31.
+func (s *sent) count() int64 { return int64((s.last-s.first)&0x7fffffff) + 1 }
 
 // producer is what is remembered of one producer id.
 type producer struct {
@@ -70,7 +73,7 @@ func (p *producer) add(b *batch.Batch, base, nowMs int64) {
 		copy(p.window[:], p.window[1:])
 		p.n--
 	}
-	p.window[p.n] = sent{b.BaseSequence, lastSequence(b), base, b.Count}
+	p.window[p.n] = sent{b.BaseSequence, lastSequence(b), base, nowMs}
 	p.n++
 	p.usedMs = nowMs
 }
@@ -95,8 +98,15 @@ func after(a, b int32) bool { return a != b && uint32(a-b)&0x7fffffff < 1<<30 }
 
 func nextSequence(last int32) int32 { return (last + 1) & 0x7fffffff }
 
-// producerFormat is the first byte of a stored producer state.
-const producerFormat = 1
+// producerFormat is the first byte of a stored producer state. The first format had a batch's number of records where this one
+// has its age.
+const (
+	producerFormat   = 2
+	producerFormerly = 1
+)
+
+// ageUnknown is stored for a batch of which it is not known when it was appended, or more than 49 days before the last one.
+const ageUnknown = 1<<32 - 1
 
 // producerPrefix begins the names of the state fields that hold producers.
 const producerPrefix = "p:"
@@ -113,7 +123,11 @@ func (p *producer) encode() string {
 		b = binary.BigEndian.AppendUint32(b, uint32(s.first))
 		b = binary.BigEndian.AppendUint32(b, uint32(s.last))
 		b = binary.BigEndian.AppendUint64(b, uint64(s.base))
-		b = binary.BigEndian.AppendUint32(b, uint32(s.count))
+		age := uint32(ageUnknown)
+		if older := p.usedMs - s.ms; s.ms >= 0 && older >= 0 && older < ageUnknown {
+			age = uint32(older)
+		}
+		b = binary.BigEndian.AppendUint32(b, age)
 	}
 	return string(b)
 }
@@ -124,7 +138,7 @@ func decodeProducer(field, value string) (id int64, p producer, err error) {
 		return 0, p, fmt.Errorf("producer field %q: %w", field, err)
 	}
 	b := []byte(value)
-	if len(b) < 12 || b[0] != producerFormat || b[1] > windowSize || len(b) != 12+int(b[1])*20 {
+	if len(b) < 12 || b[0] != producerFormat && b[0] != producerFormerly || b[1] > windowSize || len(b) != 12+int(b[1])*20 {
 		return 0, p, fmt.Errorf("producer %d: %d bytes of an unknown format", id, len(b))
 	}
 	p.n = b[1]
@@ -134,7 +148,10 @@ func decodeProducer(field, value string) (id int64, p producer, err error) {
 		e := b[12+20*i:]
 		p.window[i] = sent{
 			first: int32(binary.BigEndian.Uint32(e)), last: int32(binary.BigEndian.Uint32(e[4:])),
-			base: int64(binary.BigEndian.Uint64(e[8:])), count: int32(binary.BigEndian.Uint32(e[16:])),
+			base: int64(binary.BigEndian.Uint64(e[8:])), ms: -1,
+		}
+		if age := binary.BigEndian.Uint32(e[16:]); b[0] == producerFormat && age != ageUnknown {
+			p.window[i].ms = max(p.usedMs-int64(age), -1)
 		}
 	}
 	return id, p, nil

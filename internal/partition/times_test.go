@@ -110,8 +110,9 @@ func readTimes(t *testing.T, stored map[string]string) (entries []interval, tail
 
 func FuzzDecodeProducer(f *testing.F) {
 	known := producer{epoch: 3, n: 2, usedMs: 1 << 40}
-	known.window[0], known.window[1] = sent{0, 4, 100, 5}, sent{5, 5, 105, 1}
+	known.window[0], known.window[1] = sent{0, 4, 100, 1<<40 - 7}, sent{5, 5, 105, 1 << 40}
 	f.Add("p:7", known.encode())
+	f.Add("p:7", "\x01"+known.encode()[1:])
 	f.Add("p:x", "")
 	f.Add("p:-1", "\x01\x06aaaaaaaaaa")
 	f.Fuzz(func(t *testing.T, name, value string) {
@@ -119,8 +120,8 @@ func FuzzDecodeProducer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if back := p.encode(); back != value {
-			t.Fatalf("%q was read as %+v, which is written as %q", value, p, back)
+		if _, again, err := decodeProducer(name, p.encode()); err != nil || again != p {
+			t.Fatalf("%q was read as %+v, which after it was written is %+v, %v", value, p, again, err)
 		}
 		ps := newProducers(10)
 		ps.known[id] = p

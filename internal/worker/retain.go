@@ -140,10 +140,17 @@ func (s *Storage) byTime(ctx context.Context, t *Target, z *size, cutoff uint64)
 	if err != nil || !found { // not found: it was trimmed or sealed meanwhile
 		return start, err
 	}
-	if straddling >= 0 {
-		z.kept = id
+	if straddling < 0 {
+		return max(start, int64(id.Seq)), nil
 	}
-	return max(start, int64(id.Seq)), nil
+	first, found, err := s.Redis.Seek(ctx, t.stream(straddling), start)
+	if err != nil {
+		return 0, err
+	}
+	if z.kept = id; found && first.Seq >= id.Seq { // compaction took what was before: the log start stays
+		z.kept.Seq = uint64(start)
+	}
+	return max(start, int64(z.kept.Seq)), nil
 }
 
 // bySize finds the first offset that retention.bytes keeps. Within a stream the records to go are counted by the mean size

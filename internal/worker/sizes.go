@@ -18,7 +18,8 @@ type size struct {
 	open        int64          // bytes of the open stream, estimated unless exact
 	exact       bool
 	sealed      map[int64]int64 // bytes by segment
-	// kept is the first entry that retention by time kept when it last looked into a sealed segment.
+	// kept is the first entry that retention by time kept when it last looked into a sealed segment, or the log start in the hole
+	// before it.
 	kept redisstream.ID
 }
 

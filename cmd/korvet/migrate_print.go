@@ -46,7 +46,11 @@ func (p migratePrinter) plan(plan *migrate.Plan) error {
 		return printJSON(p.out, plan)
 	}
 	fmt.Fprintf(p.out, "from topic %s, %s\n", plan.Source, count(len(plan.From), "partition"))
-	rows := [][]string{{"partition", "log start", "log end", "records", "bytes"}}
+	records := "records"
+	if !plan.Read { // compaction leaves fewer records
+		records = "offsets"
+	}
+	rows := [][]string{{"partition", "log start", "log end", records, "bytes"}}
 	for _, s := range plan.From {
 		bytes := &s.Bytes
 		if s.Bytes < 0 { // not every broker tells

@@ -92,7 +92,7 @@ func (p topicsPrinter) describe(topics []topicDescription) error {
 			fmt.Fprintf(p.out, "  %s=%s\n", name, t.Configs[name])
 		}
 		w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprint(w, "  partition\tleader\tepoch\tlog start\tlog end\trecords\t\n")
+		fmt.Fprint(w, "  partition\tleader\tepoch\tlog start\tlog end\toffsets\t\n")
 		for _, one := range t.Partitions {
 			fmt.Fprintf(w, "  %d\t%d\t%d\t%d\t%d\t%d\t%s\n", one.Partition, one.Leader, one.LeaderEpoch, one.LogStart, one.LogEnd, one.LogEnd-one.LogStart, one.Error)
 		}

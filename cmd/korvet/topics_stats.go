@@ -116,7 +116,7 @@ func (f *statsFlags) sample(ctx context.Context, s scope) (stats topicStats, tra
 	shares(partitions, f.records)
 	stats = topicStats{Topic: s.topic, Partitions: len(partitions), Codec: "none"}
 	for _, p := range partitions {
-		stats.Records += p.end - p.start
+		stats.Offsets += p.end - p.start
 	}
 	configs, err := admin.DescribeTopicConfigs(ctx, s.topic)
 	if err != nil {
@@ -137,7 +137,7 @@ func (f *statsFlags) sample(ctx context.Context, s scope) (stats topicStats, tra
 	}
 	stats.count(reader.taken)
 	if stats.Sampled == stats.Nulls {
-		return stats, nil, nil, fmt.Errorf("measure topic %s: %s of %s were read: %w", s.topic, count(stats.Sampled, "record"), count(int(stats.Records), "record"), topicstats.ErrNoValues)
+		return stats, nil, nil, fmt.Errorf("measure topic %s: %s of %s were read: %w", s.topic, count(stats.Sampled, "record"), count(int(stats.Offsets), "offset"), topicstats.ErrNoValues)
 	}
 	training, measured = topicstats.Split(reader.taken)
 	return stats, training, measured, nil

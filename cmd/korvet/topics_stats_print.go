@@ -12,7 +12,7 @@ import (
 type topicStats struct {
 	Topic           string                    `json:"topic"`
 	Partitions      int                       `json:"partitions"`
-	Records         int64                     `json:"records"` // from log starts to log ends
+	Offsets         int64                     `json:"offsets"` // from log starts to log ends: compaction leaves fewer records
 	Sampled         int                       `json:"sampled"`
 	Nulls           int                       `json:"nulls"` // of the sampled ones
 	ValueBytes      float64                   `json:"value_bytes"`
@@ -41,7 +41,7 @@ func (s *topicStats) print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, s)
 	}
-	fmt.Fprintf(out, "topic %s: %d of %s sampled, values of %.0f bytes on average", s.Topic, s.Sampled, count(int(s.Records), "record"), s.ValueBytes)
+	fmt.Fprintf(out, "topic %s: %s sampled, of %s, values of %.0f bytes on average", s.Topic, count(s.Sampled, "record"), count(int(s.Offsets), "offset"), s.ValueBytes)
 	if s.Nulls > 0 {
 		fmt.Fprintf(out, ", %d null", s.Nulls)
 	}

@@ -48,7 +48,7 @@ func TestTopicsStatsMeasuresEveryCodecAndTheMemoryInRedis(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
 		t.Fatalf("exit %d, %v, said %s%s", code, err, out, stderr)
 	}
-	if got.Sampled != 600 || got.Records != 1500 || got.Partitions != 3 || len(got.Rows) != 6 || got.DictionaryBytes == 0 {
+	if got.Sampled != 600 || got.Offsets != 1500 || got.Partitions != 3 || len(got.Rows) != 6 || got.DictionaryBytes == 0 {
 		t.Errorf("%+v", got)
 	}
 	none, best := got.Rows[0], got.Rows[5]
@@ -56,7 +56,7 @@ func TestTopicsStatsMeasuresEveryCodecAndTheMemoryInRedis(t *testing.T) {
 		t.Errorf("%+v", got.Rows)
 	}
 	code, out, _ = stats("orders", "--no-redis", "--partition", "1")
-	for _, want := range []string{"topic orders: 500 of 500 records sampled", "none", "<- the topic's own", "recommended: zstd + dictionary"} {
+	for _, want := range []string{"topic orders: 500 records sampled, of 500 offsets", "none", "<- the topic's own", "recommended: zstd + dictionary"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("exit %d, missing %q in\n%s", code, want, out)
 		}
@@ -76,7 +76,7 @@ func TestTopicsStatsTellsWhatItCannotMeasure(t *testing.T) {
 	if code, _, stderr := stats("missing", "--no-redis"); code != exitError || !strings.Contains(stderr, "there is no such topic") {
 		t.Errorf("unknown topic: exit %d, said %s", code, stderr)
 	}
-	if code, _, stderr := stats("orders", "--no-redis", "--partition", "2"); code != exitError || !strings.Contains(stderr, "0 records of 0 records were read") {
+	if code, _, stderr := stats("orders", "--no-redis", "--partition", "2"); code != exitError || !strings.Contains(stderr, "0 records of 0 offsets were read") {
 		t.Errorf("empty partition: exit %d, said %s", code, stderr)
 	}
 	if err := client.ProduceSync(t.Context(), &kgo.Record{Topic: "orders", Partition: 2, Key: []byte("gone")}).FirstErr(); err != nil {

@@ -92,10 +92,6 @@ func parseRoll(v resp.Value, open int64) (sealed Segment, rolled bool, err error
 	return Segment{}, false, fmt.Errorf("roll: %w: answer %q", resp.ErrProtocol, v.Elems[0].Str)
 }
 
-// measuredNodes bounds what measuring a stream looks at: 128 MiB of small records are some 33,000 nodes, which take Redis 1 to
-// 2 ms. The nodes of a longer stream are taken to be like its first ones.
-const measuredNodes = 32768
-
 // Weight is what Redis says of an open segment, and of the log it ends.
 type Weight struct {
 	Bytes    int64
@@ -107,7 +103,7 @@ type Weight struct {
 // Weigh measures the open segment.
 func Weigh(c Conn, keys Keys, done func(Weight, error)) {
 	request := resp.AppendCommand(nil, "HMGET", keys.Segments, "open", "start") // first: of one that is rolled meanwhile Redis knows
-	request = resp.AppendCommand(request, "MEMORY", "USAGE", keys.Stream, "SAMPLES", strconv.Itoa(measuredNodes))
+	request = resp.AppendCommand(request, "MEMORY", "USAGE", keys.Stream, "SAMPLES", strconv.Itoa(weighNodes))
 	request = resp.AppendCommand(request, "XRANGE", keys.Stream, "-", "+", "COUNT", "1")
 	askAll(c, request, 3, func(v []resp.Value, err error) {
 		if err != nil || len(v[0].Elems) != 2 {
@@ -161,7 +157,7 @@ func (s *Shard) Roll(ctx context.Context, keys Keys, c Claim, open int64) (seale
 	if err != nil {
 		return Segment{}, false, err
 	}
-	weights, err := s.Weigh(ctx, []string{keys.Stream}, measuredNodes)
+	weights, err := s.Weigh(ctx, []string{keys.Stream}, 0)
 	if err != nil {
 		return Segment{}, false, err
 	}

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
@@ -10,6 +11,8 @@ import (
 const (
 	// maxRounds bounds the steps at one partition in one tick. What is left is due at the next.
 	maxRounds = 64
+	// nodeBytes is how large a node of a stream is by default.
+	nodeBytes = 4096
 	// slack is the part of retention.bytes beyond it that is not worth another round.
 	slack = 0.01
 )
@@ -161,7 +164,7 @@ func (s *Storage) bySize(ctx context.Context, t *Target, z *size) (int64, error)
 		return start, nil
 	}
 	first, entries := t.extent(number)
-	weights, err := s.Redis.Weigh(ctx, []string{t.stream(number)}, int(min(excess/4096+1, 1<<15)))
+	weights, err := s.Redis.Weigh(ctx, []string{t.stream(number)}, int(min(excess/nodeBytes+1, math.MaxInt32)))
 	if err != nil || weights[0] == 0 {
 		return start, err
 	}

@@ -49,8 +49,8 @@ func (t *LocalTier) Look(ctx context.Context) (demo.Tier, error) {
 		commands = append(commands,
 			b().Hgetall().Key(k.Segments).Build(),
 			b().MemoryUsage().Key(k.Stream).Samples(tierNodes).Build(),
-			b().Xrange().Key(k.Stream).Start("-").End("+").Count(1).Build(),
-			b().Xrevrange().Key(k.Stream).End("+").Start("-").Count(tierSample).Build())
+			b().Xrange().Key(k.Stream).Start("-").End("+").Count(tierSample/2).Build(),
+			b().Xrevrange().Key(k.Stream).End("+").Start("-").Count(tierSample/2).Build())
 	}
 	replies := t.client.DoMulti(ctx, commands...)
 	clock, err := replies[0].AsIntSlice()
@@ -121,7 +121,7 @@ func readOpen(s *demo.Segment, size, oldest, newest rueidis.RedisResult, now tim
 	s.Bytes, err = size.AsInt64()
 	s.Next = redisstream.EndOffset(to.Seq)
 	s.Age = max(0, now.Sub(time.UnixMilli(int64(from.Ms))))
-	meanOf(last).fill(s)
+	meanOf(slices.Concat(first, last)).fill(s)
 	return err
 }
 

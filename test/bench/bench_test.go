@@ -62,6 +62,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 		"-systems redpanda", "-measures speed", "-sizes 0", "-sizes a", "-records 100", "-records 100=x", "-rounds 0",
 		"-compressible 2", "-aof sometimes", "-profile nothing", "leftover",
 		"-groups 0", "-group-members 0", "-idle-groups 0", "-commit-partitions x", "-commit-rate 0", "-groups-for 1ms",
+		"-storage-for 1ms", "-storage-volume 1000",
 	} {
 		if _, err := parseOptions(strings.Fields(args)); err == nil {
 			t.Errorf("%q was accepted", args)
@@ -80,6 +81,7 @@ func TestEveryMetricOfATargetIsInTheReport(t *testing.T) {
 	for _, name := range []string{
 		"produce.cpu.broker", "catchup.cpu.broker", "produce.cpu.redis", "produce.rate", "catchup.rate", "paced.rate",
 		"latency.ack.p50", "latency.e2e.p50", "latency.e2e.p99", "start.resident.broker", "start.first",
+		"storage.p99.ratio", "storage.slowest", "storage.json.produce.ratio", "storage.json.catchup.ratio", "storage.compaction.rate",
 	} {
 		if !known[name] {
 			t.Errorf("metric %s is in no report", name)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,22 +27,39 @@ func (m *measurement) allocations(ctx context.Context) float64 {
 	if !m.isKorvet() {
 		return 0
 	}
-	answer, err := get(ctx, m.korvet.URL("/metrics"))
+	value, err := m.counter(ctx, "go_memstats_mallocs_total")
 	if err != nil {
 		m.note("allocations are left out: %v", err)
-		return 0
+	}
+	return value
+}
+
+var errNoMetric = errors.New("korvet's /metrics has no")
+
+// counter reads one of korvet's metrics, over all labels. errNoMetric: one with labels is not there before something counted.
+func (m *measurement) counter(ctx context.Context, name string) (float64, error) {
+	answer, err := get(ctx, m.korvet.URL("/metrics"))
+	if err != nil {
+		return 0, err
 	}
 	defer answer.Close()
 	lines := bufio.NewScanner(answer)
+	sum, found := 0.0, false
 	for lines.Scan() {
-		if text, ok := strings.CutPrefix(lines.Text(), "go_memstats_mallocs_total "); ok {
-			if value, err := strconv.ParseFloat(text, 64); err == nil {
-				return value
-			}
+		rest, ok := strings.CutPrefix(lines.Text(), name)
+		if !ok || rest == "" || rest[0] != ' ' && rest[0] != '{' {
+			continue
 		}
+		value, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
+		if err != nil {
+			return 0, fmt.Errorf("korvet's metric %s: %w", name, err)
+		}
+		sum, found = sum+value, true
 	}
-	m.note("allocations are left out: korvet's /metrics has no go_memstats_mallocs_total")
-	return 0
+	if !found {
+		return 0, fmt.Errorf("%w %s", errNoMetric, name)
+	}
+	return sum, lines.Err()
 }
 
 // startProfile takes a CPU profile of korvet's broker while the load of the measure that was asked for runs; load names its

@@ -31,6 +31,8 @@ type options struct {
 	CommitPartitions []int           `json:"commit_partitions"`
 	CommitRate       int             `json:"commit_rate"`
 	GroupsFor        time.Duration   `json:"groups_for"`
+	StorageFor       time.Duration   `json:"storage_for"`
+	StorageVolume    int             `json:"storage_volume"`
 	Codec            string          `json:"codec"`
 	Compressible     float64         `json:"compressible"`
 	Acks             string          `json:"acks"`
@@ -48,9 +50,9 @@ type options struct {
 
 var (
 	allSystems  = []string{"raw", "korvet", "kafka"}
-	allMeasures = []string{"start", "joins", "idle", "commits", "produce", "catchup", "tail", "paced", "latency", "stock"}
+	allMeasures = []string{"start", "joins", "idle", "commits", "produce", "catchup", "tail", "paced", "latency", "stock", "storage"}
 	// onceMeasures have no sizes of records and numbers of producers.
-	onceMeasures = []string{"start", "joins", "idle", "commits"}
+	onceMeasures = []string{"start", "joins", "idle", "commits", "storage"}
 )
 
 // defaultVolume is how many bytes of values one load moves where no number of records is given.
@@ -107,6 +109,8 @@ func defineFlags(o *options, l *lists) *flag.FlagSet {
 	flags.StringVar(&l.commitParts, "commit-partitions", "1,10", "partitions of one commit")
 	flags.IntVar(&o.CommitRate, "commit-rate", 20000, "commits a second over all groups where they are paced")
 	flags.DurationVar(&o.GroupsFor, "groups-for", 10*time.Second, "how long groups heartbeat, and commit at a time")
+	flags.DurationVar(&o.StorageFor, "storage-for", 6*time.Second, "how long the storage measure takes latencies, without and with the worker at work, after one second that is not counted")
+	flags.IntVar(&o.StorageVolume, "storage-volume", 1<<30, "bytes of values that the storage measure reads over many segments; its other parts have a fifth as many")
 	flags.StringVar(&l.settings, "korvet", "", "more settings of korvet, separated by spaces: '--korvet.x=y --korvet.z=1'")
 	flags.IntVar(&o.Rounds, "rounds", 5, "rounds, in each of which every system is measured once")
 	flags.IntVar(&o.Warmup, "warmup", 1, "rounds before those, not counted")
@@ -141,8 +145,8 @@ func (o *options) complete() error {
 	if err := onlyKnown("aof", []string{o.AOF}, []string{"off", "everysec", "always"}); err != nil {
 		return err
 	}
-	if o.GroupMembers < 1 || o.IdleGroups < 1 || o.CommitRate < 1 || o.GroupsFor < time.Second {
-		return fmt.Errorf("group-members, idle-groups and commit-rate must be at least 1, groups-for at least 1s")
+	if o.GroupMembers < 1 || o.IdleGroups < 1 || o.CommitRate < 1 || o.GroupsFor < time.Second || o.StorageFor < time.Second || o.StorageVolume < 8<<20 {
+		return fmt.Errorf("group-members, idle-groups and commit-rate must be at least 1, groups-for and storage-for at least 1s, storage-volume at least 8 MiB")
 	}
 	if o.Rounds < 1 || o.Warmup < 0 || o.Compressible < 0 || o.Compressible > 1 || o.LatencyRate < 1 {
 		return fmt.Errorf("rounds and latency-rate must be at least 1, warmup at least 0, compressible from 0 to 1")

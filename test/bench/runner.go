@@ -117,6 +117,9 @@ func (r *runner) runAll(ctx context.Context) error {
 	if err := r.runGroups(ctx); err != nil {
 		return err
 	}
+	if err := r.runStorage(ctx); err != nil {
+		return err
+	}
 	if !slices.ContainsFunc(r.Measures, func(measure string) bool { return !slices.Contains(onceMeasures, measure) }) {
 		return nil
 	}

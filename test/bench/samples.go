@@ -141,6 +141,7 @@ var metrics = slices.Concat(
 		{"stock.p99", "kafka-producer-perf-test, acknowledgement p99 at full load", milliseconds, true},
 	},
 	groupMetrics(),
+	storageMetrics(),
 )
 
 func rateMetrics(name, label string) []metric {

@@ -84,6 +84,7 @@ func judge(s *samples) []target {
 		j.ratio("end-to-end p99 at a low rate"+at, "latency.e2e.p99", "kafka", shape, 0.5, false)
 	}
 	j.groups()
+	j.storage()
 	j.atMost("resident memory, idle", "start.resident.broker", scenario{}, 1e-6, 40, "MB")
 	j.atMost("start to first accepted produce", "start.first", scenario{}, 1, 0.2, "s")
 	return j.targets
@@ -111,6 +112,24 @@ func (j *judged) groups() {
 				j.add(about+": answered in time", rate, 0.99*20_000, true, "/s")
 			}
 			j.atMost(about+": p99", "commits.paced.p99", shape, 1, 20, "ms")
+		}
+	}
+}
+
+// storage judges what is wanted of segments, values at rest and the storage worker.
+func (j *judged) storage() {
+	j.atMost("p99 at 30 % of capacity while the worker is busy", "storage.p99.ratio", scenario{}, 1, 2, "of idle")
+	j.atMost("longest command of Redis meanwhile, appends aside", "storage.slowest", scenario{}, 1, 5, "ms")
+	for _, t := range []struct {
+		name, metric, unit string
+		wanted             float64
+	}{
+		{"produce 1 KiB of JSON, zstd with a dictionary", "storage.json.produce.ratio", "of plain", 0.7},
+		{"catch-up of 1 KiB of JSON, zstd with a dictionary", "storage.json.catchup.ratio", "of plain", 0.8},
+		{"compaction: records a second", "storage.compaction.rate", "/s", 200_000},
+	} {
+		if value, ok := j.of("korvet", t.metric, scenario{}); ok {
+			j.add(t.name, value, t.wanted, true, t.unit)
 		}
 	}
 }

@@ -189,11 +189,11 @@ func (w *world) segments(topic string, size int) {
 	w.commit(topic, first/2)
 	w.expire(topic, between)
 	w.produce(topic, bytes*3/2, size, 0) // on a quick machine all of it has expired by now
-	start, end := w.bounds(topic)
+	start, _ := w.bounds(topic)
 	w.alter(topic, "retention.bytes", fmt.Sprint(bytes/4))
 	redistest.Eventually(w, "retention by bytes", func() bool { s, _ := w.bounds(topic); return s > start })
 	w.alter(topic, "retention.bytes", "-1")
-	if start, end = w.bounds(topic); end-start > 3 {
+	if start, end := w.bounds(topic); end-start > 3 {
 		w.delete(topic, (start+end)/2)
 		w.commit(topic, (start+end)/2)
 		redistest.Eventually(w, "the head of the open segment to go", func() bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// consuming is one consumer that reads every partition of a topic from offset 0.
+// consuming is one consumer that reads every partition of a topic, from offset 0 on unless the spec names another.
 type consuming struct {
 	spec      Spec
 	client    *kgo.Client
@@ -19,9 +19,10 @@ type consuming struct {
 }
 
 func newConsuming(spec Spec) (*consuming, error) {
-	from := map[int32]kgo.Offset{}
+	from, next := map[int32]kgo.Offset{}, make([]int64, spec.Partitions)
 	for partition := range spec.Partitions {
-		from[partition] = kgo.NewOffset().At(0)
+		from[partition] = kgo.NewOffset().At(spec.From)
+		next[partition] = spec.From
 	}
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(spec.Address),
@@ -31,7 +32,7 @@ func newConsuming(spec Spec) (*consuming, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make consumer: %w", err)
 	}
-	return &consuming{spec: spec, client: client, next: make([]int64, spec.Partitions)}, nil
+	return &consuming{spec: spec, client: client, next: next}, nil
 }
 
 // run reads until all records came, and fails when an offset is missing or comes twice or a value has a wrong length.

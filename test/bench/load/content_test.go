@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"testing"
 	"time"
 )
@@ -48,5 +49,22 @@ func TestMoreWordsCompressBetter(t *testing.T) {
 	}
 	if none, half, all := length(0), length(0.5), length(1); none <= half || half <= all {
 		t.Errorf("compressed to %d, %d and %d bytes", none, half, all)
+	}
+}
+
+func TestJSONValuesHaveTheirSizeAndDiffer(t *testing.T) {
+	for _, size := range []int{400, 1024, 4096} {
+		c := NewJSON(size, 1)
+		seen := map[string]bool{}
+		for range 50 {
+			value := c.Next()
+			if len(value) != size || !json.Valid(value) {
+				t.Fatalf("%d bytes: %s", len(value), value)
+			}
+			seen[string(value)] = true
+		}
+		if len(seen) != 50 {
+			t.Errorf("%d different values of 50", len(seen))
+		}
 	}
 }

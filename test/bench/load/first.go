@@ -77,3 +77,22 @@ func FirstProduce(ctx context.Context, address, topic string) error {
 		}
 	}
 }
+
+// AlterTopic changes one setting of a topic.
+func AlterTopic(ctx context.Context, address, topic, name, value string) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(address))
+	if err != nil {
+		return fmt.Errorf("make admin client: %w", err)
+	}
+	defer client.Close()
+	answers, err := kadm.NewClient(client).AlterTopicConfigs(ctx, []kadm.AlterConfig{{Op: kadm.SetConfig, Name: name, Value: &value}}, topic)
+	for _, a := range answers {
+		if err == nil {
+			err = a.Err
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("set %s of topic %s: %w", name, topic, err)
+	}
+	return nil
+}

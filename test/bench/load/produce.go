@@ -36,7 +36,7 @@ func (p *producing) run(ctx context.Context) error {
 			return err
 		}
 		defer one.client.Close()
-		if err := one.client.ProduceSync(ctx, &kgo.Record{Value: one.content.Next()}).FirstErr(); err != nil {
+		if err := one.client.ProduceSync(ctx, &kgo.Record{Key: p.spec.key(0), Value: one.content.Next()}).FirstErr(); err != nil {
 			return fmt.Errorf("produce first record: %w", err)
 		}
 		producers[i] = one
@@ -93,7 +93,7 @@ func newProducer(spec Spec, number int) (*producer, error) {
 	}
 	return &producer{
 		spec: spec, client: client, records: share - 1,
-		content: NewContent(spec.RecordSize, spec.Compressible, uint64(number)+1),
+		content: spec.content(uint64(number) + 1),
 		free:    sync.Pool{New: func() any { return new(kgo.Record) }},
 	}, nil
 }
@@ -113,7 +113,7 @@ func (p *producer) run(ctx context.Context) error {
 			continue
 		}
 		record := p.free.Get().(*kgo.Record)
-		*record = kgo.Record{Value: p.content.Next()}
+		*record = kgo.Record{Key: p.spec.key(i), Value: p.content.Next()}
 		p.client.Produce(ctx, record, p.acknowledged)
 	}
 	if err := p.client.Flush(ctx); err != nil {

@@ -5,6 +5,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -22,6 +23,9 @@ type Spec struct {
 	Records      int           `json:"records"` // over all producers
 	RecordSize   int           `json:"record_size"`
 	Compressible float64       `json:"compressible"` // the part of each value that is words, the rest is random
+	JSON         bool          `json:"json"`         // values are structured JSON instead
+	Keys         int           `json:"keys"`         // different keys; 0: none
+	From         int64         `json:"from"`         // offset that a consumer begins at, in each partition
 	Codec        string        `json:"codec"`        // none, gzip, snappy, lz4, zstd
 	Acks         string        `json:"acks"`         // all (idempotent), 1, 0
 	Linger       time.Duration `json:"linger"`       // franz-go's default is 10 ms
@@ -107,6 +111,21 @@ func runTail(ctx context.Context, spec Spec) (Result, error) {
 	result.ConsumedPerSecond = float64(spec.Records) / c.ended.Sub(p.began).Seconds()
 	result.EndToEnd = stats.QuantilesOf(c.latencies)
 	return result, nil
+}
+
+func (s Spec) content(seed uint64) *Content {
+	if s.JSON {
+		return NewJSON(s.RecordSize, seed)
+	}
+	return NewContent(s.RecordSize, s.Compressible, seed)
+}
+
+// key is that of a producer's i-th record; nil without keys.
+func (s Spec) key(i int) []byte {
+	if s.Keys == 0 {
+		return nil
+	}
+	return strconv.AppendInt(nil, int64(i%s.Keys), 10)
 }
 
 func (s Spec) producerOptions() ([]kgo.Opt, error) {

@@ -303,22 +303,26 @@ type waited struct {
 	since  time.Duration
 }
 
-// wait is how long another owner's lease is still waited for: no longer than one lasts that is not renewed, by this process's
-// own clock. A Redis whose clock was set back, as after a failover to one that is behind, would have it run for hours.
+// mostLeases bounds how long a lease that is not renewed is waited for, in leases by this process's own clock: each takeover
+// that did not wait puts the end of the next one ahead by one more.
+const mostLeases = 4
+
+// wait is how long another owner's lease is still waited for. A Redis whose clock was set back, as after a failover to one
+// that is behind, would have it run for hours.
 func (p *Partition) wait(now time.Duration, held *redisstream.HeldError) time.Duration {
 	if p.waited.owner != held.Owner || p.waited.expiry != held.Expiry {
 		p.waited = waited{held.Owner, held.Expiry, now}
 	}
 	const most = uint64(time.Hour / time.Millisecond)
 	left := time.Duration(min(held.Expiry-held.Now, most)+1) * time.Millisecond
-	return min(left, max(p.waited.since+p.env.Lease-now, 0)+time.Millisecond)
+	return min(left, max(p.waited.since+mostLeases*p.env.Lease-now, 0)+time.Millisecond)
 }
 
 // overdue tells of an owner whether its lease need not be waited for: its process is provably dead, or it was waited for
 // long enough. A fence is safe all the same; an owner that lives is only replaced.
 func (p *Partition) overdue(now time.Duration) func(owner string) bool {
 	over := ""
-	if p.waited.owner != "" && now-p.waited.since >= p.env.Lease {
+	if p.waited.owner != "" && now-p.waited.since >= mostLeases*p.env.Lease {
 		over = p.waited.owner
 	}
 	return func(owner string) bool { return owner == over || p.env.gone != nil && p.env.gone(owner) }

@@ -67,7 +67,7 @@ var scenes = map[string]scene{
 	"compaction": {
 		settings: map[string]string{"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0"},
 		set: func(w *world) error {
-			return w.present(w.fillWith(200, 1<<20), w.seal, w.fill(900), w.seal, w.fill(900), w.seal, w.fill(900), w.later, w.fill(10))
+			return w.present(w.fillWith(200, 0), w.seal, w.fill(900), w.seal, w.fill(900), w.seal, w.fill(900), w.later, w.fill(10))
 		},
 	},
 	// The topic leaves compaction behind a worker that died in it: nobody goes on where that was.
@@ -183,14 +183,14 @@ func (w *world) present(steps ...func() error) error {
 // fill appends so many small records, a hundred at a time. One of five has a key that no other has.
 func (w *world) fill(records int) func() error { return w.fillWith(records, 5) }
 
-// fillWith is fill where one record of so many has a key of its own.
+// fillWith is fill where one record of so many has a key of its own; 0: none.
 func (w *world) fillWith(records, own int) func() error {
 	return func() error {
 		for left := records; left > 0; left -= 100 {
 			p, batch := w.producers[0], make([]Record, min(left, 100))
 			for i := range batch {
 				key := fmt.Appendf(nil, "key-%d", w.rnd.IntN(50))
-				if i%own == own-1 {
+				if own > 0 && i%own == 0 {
 					key = fmt.Appendf(nil, "only-%d", w.log.End+int64(i))
 				}
 				batch[i] = Record{Timestamp: time.Now().UnixMilli(), Key: key, Value: w.value(60)}

@@ -88,6 +88,15 @@ func TestGroupsOfAFullRedisAreRefusedAtOnceAndGoOnByThemselves(t *testing.T) {
 			t.Errorf("commit of group %s: %v", group, err)
 		}
 	}
+	heartbeat := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+	heartbeat.Group, heartbeat.MemberID, heartbeat.RebalanceTimeoutMillis = "newer", "m", 10_000
+	heartbeat.SubscribedTopicNames, heartbeat.Topics = []string{"t"}, []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+	if r, err := n.client.SeedBrokers()[0].Request(t.Context(), heartbeat); err != nil {
+		t.Error(err)
+	} else if r := r.(*kmsg.ConsumerGroupHeartbeatResponse); kerr.ErrorForCode(r.ErrorCode) != kerr.CoordinatorNotAvailable ||
+		r.ErrorMessage == nil || !strings.Contains(*r.ErrorMessage, "redis is full (maxmemory)") {
+		t.Errorf("a member of the consumer protocol: %+v", r)
+	}
 	if got := committedOffset(t, n.client, "old"); got != 7 {
 		t.Errorf("the group's offset is %d, want the one from before", got)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/korvet-io/korvet/internal/group"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 )
@@ -37,6 +38,30 @@ func TestClientsAreNotToldWhatIsBehindTheBroker(t *testing.T) {
 	}
 	if text := *errorMessage(fmt.Errorf("%w: 17 records", partition.ErrTooLarge)); !strings.Contains(text, "17 records") {
 		t.Errorf("told only %q of the client's own mistake", text)
+	}
+}
+
+func TestClientsAreToldThatRedisIsFull(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code string
+		text []string
+	}{
+		{fmt.Errorf("%w: %w: OOM of 10.1.2.3", metadata.ErrUnavailable, metadata.ErrFull), "KAFKA_STORAGE_ERROR", []string{"full (maxmemory)"}},
+		{fmt.Errorf("%w: %w: MISCONF of 10.1.2.3", metadata.ErrUnavailable, metadata.ErrNotSaved), "KAFKA_STORAGE_ERROR", []string{"MISCONF"}},
+		{fmt.Errorf("%w: %w: OOM of 10.1.2.3", group.ErrCoordinatorUnavailable, metadata.ErrFull), "COORDINATOR_NOT_AVAILABLE",
+			[]string{group.ErrCoordinatorUnavailable.Error(), "full (maxmemory)"}},
+		{fmt.Errorf("%w: OOM of 10.1.2.3", partition.ErrFull), "KAFKA_STORAGE_ERROR", []string{"full (maxmemory)"}},
+	} {
+		text := *errorMessage(c.err)
+		for _, part := range c.text {
+			if !strings.Contains(text, part) || strings.Contains(text, "10.1.2.3") {
+				t.Errorf("%v: told %q", c.err, text)
+			}
+		}
+		if got := codeName(errorCode(c.err)); got != c.code {
+			t.Errorf("%v: %s, want %s", c.err, got, c.code)
+		}
 	}
 }
 

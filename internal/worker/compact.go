@@ -132,6 +132,9 @@ var errNoRoom = errors.New("redis has no room for the copy")
 // smallCopy is how much a rewrite may take beyond what Redis has room for: it gives back more at once.
 const smallCopy = 16 << 20
 
+// rewriteTries is how often a rewrite is begun anew when the log's head was trimmed meanwhile.
+const rewriteTries = 3
+
 func (p *pass) rewriteStream(ctx context.Context, number int64) (freed int64, err error) {
 	before, err := p.weigh(ctx, number)
 	if err != nil {
@@ -145,7 +148,12 @@ func (p *pass) rewriteStream(ctx context.Context, number int64) (freed int64, er
 	if need := before / 100 * percent; limit > 0 && need > max(limit-used, smallCopy) {
 		return 0, errNoRoom
 	}
-	if _, err := p.redis.Rewrite(ctx, number); err != nil {
+	for range rewriteTries {
+		if _, err = p.redis.Rewrite(ctx, number); !errors.Is(err, redisstream.ErrChanged) {
+			break
+		}
+	}
+	if err != nil {
 		return 0, err
 	}
 	after, err := p.weigh(ctx, number)

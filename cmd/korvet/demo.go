@@ -22,6 +22,9 @@ import (
 	"github.com/korvet-io/korvet/internal/redisproc"
 )
 
+// demoBroker is the id of the demo's broker in somebody else's Redis: with that of a broker there it would end that one.
+const demoBroker = "1000"
+
 type demoFlags struct {
 	records             int64
 	rate                float64
@@ -49,7 +52,7 @@ segments of a few seconds, their values compressed with a dictionary, for a minu
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop after this time, with an error if --records were not reached; 0: never")
 	flags.IntVar(&f.kafkaPort, "kafka-port", 9092, "port for Kafka clients; 0: any free one")
 	flags.IntVar(&f.httpPort, "http-port", 8080, "port of /livez, /readyz and /metrics; 0: any free one")
-	flags.StringVar(&f.redisURI, "redis-uri", "", "use this Redis instead of one of the demo's own")
+	flags.StringVar(&f.redisURI, "redis-uri", "", "use this Redis instead of one of the demo's own, as broker "+demoBroker+" beside those that are there")
 	flags.StringVar(&f.dataDir, "data-dir", "", "`folder` for the data of the demo's own Redis (default: korvet/demo in the user's data directory)")
 	flags.BoolVar(&f.verbose, "verbose", false, "print the broker's log, and no live view")
 	return cmd
@@ -109,7 +112,7 @@ func (f *demoFlags) options(e *env) (app.Options, error) {
 		"korvet.storage.local.compression.dictionary.sample-records=500", // and values get smaller
 	}
 	if f.redisURI != "" {
-		settings = append(settings, "korvet.redis.uri="+f.redisURI)
+		settings = append(settings, "korvet.redis.uri="+f.redisURI, "korvet.broker.id="+demoBroker)
 	} else {
 		settings = append(settings, "korvet.redis.data-dir="+f.dataDir)
 	}

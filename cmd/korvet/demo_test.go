@@ -164,6 +164,24 @@ func TestDemoUsesTheRedisThatItIsGiven(t *testing.T) {
 	}
 }
 
+func TestDemoLeavesABrokerOnTheSameRedisAlone(t *testing.T) {
+	h := newHome(t)
+	redis := redistest.Start(t)
+	server := h.start("server", "--korvet.redis.uri="+redis.URI(), "--korvet.broker.host=127.0.0.1", "--korvet.broker.port=0", "--korvet.http.host=127.0.0.1", "--korvet.http.port=0")
+	server.says("serving Kafka clients")
+	if code, out, stderr := h.run(h.demo("--redis-uri", redis.URI(), "--records", "10", "--rate", "0")...); code != 0 {
+		t.Fatalf("exit %d, said %s%s", code, out, stderr)
+	}
+	answer := redis.Do("HGET", "korvet:broker:nodes", "0")
+	nodes, err := answer.ToString()
+	if err != nil || !strings.Contains(nodes, `"id":0`) {
+		t.Errorf("the broker is not registered any more: %s, %v", nodes, err)
+	}
+	if code := server.interrupt(syscall.SIGTERM); code != 0 || !strings.Contains(server.out.String(), "msg=stopping") {
+		t.Errorf("the broker ended with %d, said %s", code, server.out)
+	}
+}
+
 func TestDemoFailsWhenItsTimeIsOverBeforeItsRecords(t *testing.T) {
 	h := newHome(t)
 	code, _, stderr := h.run(h.demo("--records", "1000000", "--rate", "1", "--timeout", "1500ms")...)

@@ -40,7 +40,7 @@ type cell struct {
 	queue   []*op
 	writing bool      // a goroutine is storing the queue
 	began   time.Time // when it began with what it is storing
-	saves   int       // saves that are not stored yet, and joins that wait for the store: answers wait for them
+	saves   int       // saves that are not stored yet: answers wait for them
 	held    bool      // time was to pass meanwhile
 	overdue int       // commits that were answered before their outcome was known
 

@@ -1,6 +1,12 @@
 package coordinator
 
-import "github.com/korvet-io/korvet/internal/group"
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/group"
+)
 
 // Join takes a JoinGroup. done is called once: when the rebalance is complete, or given up. While the store takes nothing it
 // is refused at once: a rebalance would begin that cannot end.
@@ -12,30 +18,46 @@ func (c *Coordinator) Join(name string, req group.JoinRequest, done func(group.J
 		refuse(group.ErrInvalidGroupID)
 		return
 	}
-	var enter access
-	enter = func(l *cell, err error) {
-		if err != nil {
+	if err := c.mine(name); err != nil {
+		c.drop(name, err)
+		refuse(err)
+		return
+	}
+	go func() {
+		if err := c.room(name); err != nil {
 			refuse(err)
 			return
 		}
-		l.push(&op{room: true, done: func(l *cell, err error) {
-			switch {
-			case err == nil && l.state == deleting: // the next cell's
-				l.waiting = append(l.waiting, enter)
-				return
-			case err == nil && l.state == closed:
-				err = group.ErrNotCoordinator
-			}
+		c.with(name, func(l *cell, err error) {
 			if err != nil {
-				l.after(func() { refuse(err) })
+				refuse(err)
 				return
 			}
 			var out group.Effects
 			l.group.Join(c.Now(), req, l.ticket(done), &out)
 			l.effects(&out)
-		}})
+		})
+	}()
+}
+
+// roomWait is how long a join waits to hear whether the store takes anything. One that does not answer is no reason to refuse:
+// rebalances go on meanwhile.
+const roomWait = time.Second
+
+// room returns an error while the store says that it takes nothing.
+func (c *Coordinator) room(name string) error {
+	ctx, cancel := context.WithTimeout(c.work, roomWait)
+	defer cancel()
+	err := c.Store.Room(ctx, name)
+	if err != nil && !errors.Is(err, ErrRefused) {
+		return nil
 	}
-	c.with(name, enter)
+	c.Observer.Stored(err)
+	if err == nil {
+		return nil
+	}
+	c.Log.Debug("refusing a join: the store takes nothing", "group", name, "error", err)
+	return coordinatorError(err)
 }
 
 // Sync takes a SyncGroup. done is called once: when the assignment is stored.

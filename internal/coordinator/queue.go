@@ -17,7 +17,6 @@ type op struct {
 	save   *group.Changes
 	remove bool                     // the whole group
 	check  bool                     // nothing is stored: only that the claim is still the newest
-	room   bool                     // nothing is stored: only that the store would take something
 	done   func(l *cell, err error) // called once, with the lock held
 }
 
@@ -29,7 +28,7 @@ const maxBatch = 10_000
 
 // push queues something to be stored.
 func (l *cell) push(o *op) {
-	if o.save != nil || o.room {
+	if o.save != nil {
 		l.saves++
 	}
 	l.queue = append(l.queue, o)
@@ -89,8 +88,6 @@ func together(a, b *op) bool {
 	switch {
 	case a.remove || b.remove:
 		return false
-	case a.room || b.room:
-		return a.room && b.room
 	case a.commits():
 		return b.commits()
 	default: // saves, and answers that wait for them
@@ -101,9 +98,6 @@ func together(a, b *op) bool {
 // store stores a batch, claiming the group before if it is new.
 func (l *cell) store(claimed bool, token Token, batch []*op) error {
 	c := l.c
-	if batch[0].room {
-		return c.Store.Room(c.work, l.name)
-	}
 	if !batch[0].commits() && !batch[0].remove && changesOf(batch) == nil {
 		return l.check(claimed, token, batch)
 	}
@@ -221,7 +215,7 @@ func joined(a, b *group.Changes) *group.Changes {
 // stored takes the outcome of a batch.
 func (l *cell) stored(batch []*op, err error) {
 	keep := err == nil || asBefore(batch, err)
-	if err != nil || batch[0].room || slices.ContainsFunc(batch, (*op).writes) {
+	if err != nil || slices.ContainsFunc(batch, (*op).writes) {
 		l.c.Observer.Stored(err)
 	}
 	if err != nil {
@@ -233,7 +227,7 @@ func (l *cell) stored(batch []*op, err error) {
 		l.c.Log.Log(l.c.work, level, "cannot store a group", "group", l.name, "loaded_anew", !keep, "error", err)
 	}
 	for _, o := range batch {
-		if o.save != nil || o.room {
+		if o.save != nil {
 			l.saves--
 		}
 		if err == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/group"
-	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/redistest"
 )
 
 // topicID is that of the one topic, t, of these tests.

@@ -84,6 +84,7 @@ func TestAQuestionThatIsNotAnsweredLeavesTheGroupAsItIs(t *testing.T) {
 	c := w.now()
 	m := stableMember(t, c, "g")
 	waiting := join(c, "g", "")
+	rebalancing(t, c, "g")
 	w.store.setFault(failing("holds", "lost"))
 	if _, err := committed(c, "g", 0); !errors.Is(err, group.ErrCoordinatorUnavailable) {
 		t.Errorf("committed: %v", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/korvet-io/korvet/internal/group"
+	"github.com/korvet-io/korvet/internal/redistest"
 )
 
 // join, sync, beat and leave are one request each, answered or not.
@@ -23,6 +24,15 @@ func syncGroup(c *Coordinator, name string, m group.MemberRef, assignments map[s
 	answer := make(chan group.SyncResponse, 1)
 	c.Sync(name, group.SyncRequest{MemberRef: m, Assignments: assignments}, func(r group.SyncResponse) { answer <- r })
 	return answer
+}
+
+// rebalancing waits until a join has begun a rebalance: it asks the store for room first.
+func rebalancing(t *testing.T, c *Coordinator, name string) {
+	t.Helper()
+	redistest.Eventually(t, "a rebalance to begin", func() bool {
+		d, err := c.Describe(context.Background(), name)
+		return err == nil && d.State == group.PreparingRebalance
+	})
 }
 
 func beat(c *Coordinator, name string, m group.MemberRef) error {
@@ -134,6 +144,7 @@ func TestMembersThatWaitAreAnsweredWhenTheBrokerStops(t *testing.T) {
 	c := w.now()
 	m := stableMember(t, c, "g")
 	waiting := join(c, "g", "") // waits for m to join again
+	rebalancing(t, c, "g")
 	select {
 	case r := <-waiting:
 		t.Fatalf("answered at once: %+v", r)

@@ -32,9 +32,17 @@ end
 
 local begin = tonumber(ARGV[5] or '') -- ms of the stream's first entry
 
-local function foreign(e) -- only a log's first record has sequence 0
-  local zero = string.format('%.0f-0', e.ms)
-  return e.ms ~= begin and #read('XRANGE', key, zero, zero) > 0
+-- XADD * gives 0, 1, 2 and so on within a ms; only a log's first record has sequence 0. Records that follow in the same ms
+-- have higher sequences: between those and the strangers' is a gap, which the halves of a record's meet.
+local function foreign(e)
+  if e.ms == begin then return false end
+  local half = 0
+  repeat
+    local probe = string.format('%.0f-%.0f', e.ms, half)
+    if #read('XRANGE', key, probe, probe) == 0 then return false end
+    half = math.floor((half == 0 and tonumber(e.seq) or half) / 2)
+  until half == 0
+  return true
 end
 
 local function rises(e) -- no neighbour of an earlier ms has its offset or a higher one

@@ -81,6 +81,21 @@ func TestSeekStepsOverAStrangersEntry(t *testing.T) {
 	b.checkSeek("s", slices.Delete(ids, 2, 3), []int64{0, 1, 4, 5, 6, 7}, mostProbes)
 }
 
+// The clock of whoever wrote the records may be behind: they may come in the ms of a stranger's entries.
+func TestSeekFindsRecordsInTheMsOfStrangersEntries(t *testing.T) {
+	b := newBench(t)
+	records := []ID{{10, 38}, {10, 39}, {20, 40}, {20, 41}, {20, 42}, {20, 43}, {20, 44}, {30, 45}}
+	for _, strangers := range []int{1, 2, 3, 7, 19} {
+		stream := fmt.Sprint("s", strangers)
+		b.add(stream, records[:2])
+		for i := range strangers {
+			b.add(stream, []ID{{20, uint64(i)}})
+		}
+		b.add(stream, records[2:])
+		b.checkSeek(stream, records, []int64{38, 39, 40, 41, 42, 43, 44, 45, 46}, mostProbes)
+	}
+}
+
 func TestSeekInAnEmptyOrMissingStreamFindsNothing(t *testing.T) {
 	b := newBench(t)
 	b.mustFence(nil)

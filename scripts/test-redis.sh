@@ -3,7 +3,7 @@
 # redis-versions.sh knows). KORVET_TEST_REDIS_SERVER tells the tests which server to start.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-packages=(./internal/redisstream/... ./internal/partition/... ./internal/metadata/... ./internal/coordinator/... ./test/sim/... ./test/model/... ./test/documents/...)
+packages=(./internal/redisstream/... ./internal/partition/... ./internal/metadata/... ./internal/coordinator/... ./internal/worker/... ./internal/app/... ./test/sim/... ./test/model/... ./test/atrest/... ./test/documents/...)
 
 versions=("$@")
 if ((${#versions[@]} == 0)); then mapfile -t versions < <(scripts/redis-versions.sh list); fi

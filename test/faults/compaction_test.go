@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/test/harness"
@@ -171,7 +172,7 @@ func newChangelog(t *testing.T) *changelog {
 // records are gone.
 func TestConsumersOfALogThatIsCompactedMissNothing(t *testing.T) {
 	c := newChangelog(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds(1))*patience)
 	defer cancel()
 	over := make(chan struct{})
 	reads := 0

@@ -61,7 +61,9 @@ func (p *Partition) renewStart(ctx context.Context, remembered int64) int64 {
 	p.mu.Unlock()
 	switch {
 	case wait:
-		return p.readStart(ctx, remembered)
+		soon, cancel := context.WithTimeout(ctx, startLasts) // what is in memory is served while Redis does not answer
+		defer cancel()
+		return p.readStart(soon, remembered)
 	case side:
 		redisstream.LogStart(conn, p.keys, p.topicID, func(s redisstream.Starts, err error) { p.renewed(token, s, err) })
 	}

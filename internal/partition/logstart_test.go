@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -114,5 +115,27 @@ func TestALogStartThatRoseDuringATakeoverHolds(t *testing.T) {
 	f.mustAppend(ref, "20")
 	if err := f.readAt(ref, 4); !errors.Is(err, partition.ErrOffsetOutOfRange) {
 		t.Errorf("below the log start: %v", err)
+	}
+}
+
+// The first read after a takeover asks Redis for the log start; one that has frozen since is not waited for until the
+// connection is given up.
+func TestTheFirstReadOfATermIsServedFromMemoryWhileRedisIsFrozen(t *testing.T) {
+	s := redistest.Start(t)
+	o, ref := options(t, s), newRef("t")
+	o.DialTimeout = time.Hour // a read waits for as long
+	f := newBrokerOn(t, redisstream.Open(o, slog.New(slog.DiscardHandler)), "1/a", nil, partition.Dependencies{})
+	f.mustAppend(ref, numbers(0, 20)...)
+	s.Pause()
+	defer s.Resume()
+	read := make(chan [][]byte, 1)
+	go func() { read <- f.read(ref, partition.ReadRequest{MaxBytes: 1 << 20}) }()
+	select {
+	case got := <-read:
+		if len(got) != 1 {
+			t.Errorf("%d batches, want the one that was appended", len(got))
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("no answer from memory")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
@@ -40,9 +41,7 @@ func (s *Shard) dictionaryUse(ctx context.Context, keys Keys) (DictionaryUse, er
 		return DictionaryUse{}, err
 	}
 	use := DictionaryUse{Token: replies[0].Str, From: map[uint32]int64{}}
-	for ids := dictionaryIDs(replies[1]); len(ids) > 0; {
-		page := ids[:min(len(ids), dictionaryPage)]
-		ids = ids[len(page):]
+	for page := range slices.Chunk(dictionaryIDs(replies[1]), dictionaryPage) {
 		if err := s.usedFrom(ctx, keys.State(use.Token), page, use.From); err != nil {
 			return use, err
 		}
@@ -121,9 +120,7 @@ func appendIDs(args []string, ids []uint32) []string {
 // the keys' order.
 func (s *Shard) CountDictionaries(ctx context.Context, keys []DictionaryKeys) ([]int64, error) {
 	counts := make([]int64, 0, len(keys))
-	for len(keys) > 0 {
-		page := keys[:min(glancePage, len(keys))]
-		keys = keys[len(page):]
+	for page := range slices.Chunk(keys, glancePage) {
 		var request []byte
 		for _, k := range page {
 			request = resp.AppendCommand(request, "HLEN", k.All)
@@ -151,9 +148,7 @@ func (s *Shard) UnheldDictionaries(ctx context.Context, keys DictionaryKeys, par
 		return nil, err
 	}
 	held := map[uint32]bool{newest[0].ID: true}
-	for len(partitions) > 0 {
-		page := partitions[:min(glancePage, len(partitions))]
-		partitions = partitions[len(page):]
+	for page := range slices.Chunk(partitions, glancePage) {
 		if err := s.heldDictionaries(ctx, page, held); err != nil {
 			return nil, fmt.Errorf("list dictionaries of partitions: %w", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
 )
@@ -36,9 +37,7 @@ const looksCommands = 8
 // with a single partition is in its Glance.
 func (s *Shard) Glances(ctx context.Context, keys []Keys) ([]Glance, error) {
 	all := make([]Glance, 0, len(keys))
-	for len(keys) > 0 {
-		page := keys[:min(glancePage, len(keys))]
-		keys = keys[len(page):]
+	for page := range slices.Chunk(keys, glancePage) {
 		tokens, err := s.tokens(ctx, page)
 		if err != nil {
 			return nil, err
@@ -99,8 +98,8 @@ func (s *Shard) tokens(ctx context.Context, keys []Keys) ([]string, error) {
 	return tokens, nil
 }
 
-// parseGlance reads a look's answers: number of the open segment, leader, last entry noted, stream, registry, time, whether the copy of
-// a rewrite is there, dictionaries held.
+// parseGlance reads a look's answers: number of the open segment, leader, last entry noted, stream, registry, time, whether
+// the copy of a rewrite is there, dictionaries held.
 func parseGlance(v []resp.Value) Glance {
 	g := Glance{View: View{LastSeq: BeforeFirst}}
 	if g.Err = g.parse(v); g.Err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
@@ -145,9 +146,7 @@ func (s *Shard) Weigh(ctx context.Context, streams []string, nodes int) ([]int64
 		nodes = weighNodes
 	}
 	weights := make([]int64, 0, len(streams))
-	for len(streams) > 0 {
-		page := streams[:min(glancePage, len(streams))]
-		streams = streams[len(page):]
+	for page := range slices.Chunk(streams, glancePage) {
 		var request []byte
 		for _, stream := range page {
 			request = resp.AppendCommand(request, "MEMORY", "USAGE", stream, "SAMPLES", strconv.Itoa(nodes))

@@ -1,0 +1,190 @@
+package datafile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+)
+
+// Options of a writer.
+type Options struct {
+	PageBytes     int  // bytes of keys, values and headers after which a page ends in all columns
+	RowGroupBytes int  // the same for a row group: what is in it is held in memory, compressed, until it ends
+	KeyBloom      bool // a bloom filter on the key, of ten bits a row
+	CreatedBy     string
+}
+
+// Summary is what a table notes of a data file.
+type Summary struct {
+	Rows                       int64
+	FirstOffset, LastOffset    int64
+	MinTimestamp, MaxTimestamp int64 // of the records, ms
+	MinAppendMs, MaxAppendMs   int64
+}
+
+// batchRows is how many rows go to the columns at once.
+const batchRows = 512
+
+// Writer writes one data file. Pages of all columns begin at the same rows, so that one row is in one page of each.
+type Writer struct {
+	options   Options
+	partition int32
+	file      *parquet.GenericWriter[columns]
+	columns   []*parquet.ColumnWriter
+	values    [leaves][]parquet.Value
+	arena     []byte // keys, values and headers of the rows that wait
+	waiting   int
+	page      int // bytes in the open page
+	rowGroup  int
+	summary   Summary
+}
+
+// NewWriter begins a data file of one partition.
+func NewWriter(dst io.Writer, partition int32, o Options) *Writer {
+	bounded := []string{"partition", "offset", "timestamp", "append_time"}
+	options := []parquet.WriterOption{
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+		parquet.PageBufferSize(1 << 30), // pages end where Write ends them
+		parquet.DataPageStatistics(false),
+		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("offset"))),
+		parquet.CreatedBy("korvet", o.CreatedBy, ""),
+	}
+	for _, path := range schema.Columns() {
+		if !slices.Contains(bounded, path[0]) {
+			options = append(options, parquet.SkipPageBounds(path...))
+		}
+	}
+	if o.KeyBloom {
+		options = append(options, parquet.BloomFilters(parquet.SplitBlockFilter(10, "key")))
+	}
+	w := &Writer{options: o, partition: partition, file: parquet.NewGenericWriter[columns](dst, options...)}
+	w.columns = w.file.ColumnWriters()
+	return w
+}
+
+// errOrder is a mistake of the caller.
+var errOrder = errors.New("offsets do not rise")
+
+// Write appends one row; offsets must rise. It copies what it keeps.
+func (w *Writer) Write(r *Row) error {
+	if w.summary.Rows > 0 && r.Offset <= w.summary.LastOffset {
+		return fmt.Errorf("write row: %w: %d after %d", errOrder, r.Offset, w.summary.LastOffset)
+	}
+	before := len(w.arena)
+	w.put(partitionColumn, parquet.Int32Value(w.partition))
+	w.put(offsetColumn, parquet.Int64Value(r.Offset))
+	w.put(timestampColumn, parquet.Int64Value(micros(r.Timestamp)))
+	w.put(appendTimeColumn, parquet.Int64Value(micros(r.AppendMs)))
+	w.put(keyColumn, w.optional(r.Key, 0, 1, keyColumn))
+	w.put(valueColumn, w.optional(r.Value, 0, 1, valueColumn))
+	if err := w.headers(r.Headers); err != nil {
+		return fmt.Errorf("write row %d: %w", r.Offset, err)
+	}
+	w.note(r)
+	w.waiting++
+	w.page += len(w.arena) - before + 8
+	if w.page >= w.options.PageBytes {
+		return w.endPage()
+	}
+	if w.waiting == batchRows {
+		return w.flush()
+	}
+	return nil
+}
+
+func (w *Writer) put(column int, v parquet.Value) {
+	w.values[column] = append(w.values[column], v.Level(v.RepetitionLevel(), v.DefinitionLevel(), column))
+}
+
+// optional is a value that may be null, at the levels of its column.
+func (w *Writer) optional(b []byte, repetition, definition, column int) parquet.Value {
+	if b == nil {
+		return parquet.NullValue().Level(repetition, definition-1, column)
+	}
+	return parquet.ByteArrayValue(w.copy(b)).Level(repetition, definition, column)
+}
+
+// copy puts b into the arena. The arena may move: what was put there before keeps the old one alive until it is flushed.
+func (w *Writer) copy(b []byte) []byte {
+	from := len(w.arena)
+	w.arena = append(w.arena, b...)
+	return w.arena[from:len(w.arena):len(w.arena)]
+}
+
+func (w *Writer) headers(section []byte) error {
+	repetition := 0
+	err := eachHeader(section, func(key, value []byte) {
+		w.put(headerKeyColumn, parquet.ByteArrayValue(w.copy(encodeHeaderKey(key))).Level(repetition, headerThere, headerKeyColumn))
+		w.put(headerValueColumn, w.optional(value, repetition, headerValued, headerValueColumn))
+		repetition = 1
+	})
+	if err == nil && repetition == 0 {
+		w.put(headerKeyColumn, parquet.NullValue().Level(0, noHeaders, headerKeyColumn))
+		w.put(headerValueColumn, parquet.NullValue().Level(0, noHeaders, headerValueColumn))
+	}
+	return err
+}
+
+func (w *Writer) note(r *Row) {
+	s := &w.summary
+	if s.Rows == 0 {
+		s.FirstOffset, s.MinTimestamp, s.MaxTimestamp, s.MinAppendMs, s.MaxAppendMs = r.Offset, r.Timestamp, r.Timestamp, r.AppendMs, r.AppendMs
+	}
+	s.Rows++
+	s.LastOffset = r.Offset
+	s.MinTimestamp, s.MaxTimestamp = min(s.MinTimestamp, r.Timestamp), max(s.MaxTimestamp, r.Timestamp)
+	s.MinAppendMs, s.MaxAppendMs = min(s.MinAppendMs, r.AppendMs), max(s.MaxAppendMs, r.AppendMs)
+}
+
+// flush gives the rows that wait to the columns.
+func (w *Writer) flush() error {
+	for i, c := range w.columns {
+		if _, err := c.WriteRowValues(w.values[i]); err != nil {
+			return fmt.Errorf("write column %d: %w", i, err)
+		}
+		clear(w.values[i])
+		w.values[i] = w.values[i][:0]
+	}
+	w.arena, w.waiting = w.arena[:0], 0
+	return nil
+}
+
+// endPage ends the page of each column, and the row group when it is full.
+func (w *Writer) endPage() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	for i, c := range w.columns {
+		if err := c.Flush(); err != nil {
+			return fmt.Errorf("write page of column %d: %w", i, err)
+		}
+	}
+	w.rowGroup += w.page
+	w.page = 0
+	if w.rowGroup < w.options.RowGroupBytes {
+		return nil
+	}
+	w.rowGroup = 0
+	if err := w.file.Flush(); err != nil {
+		return fmt.Errorf("write row group: %w", err)
+	}
+	return nil
+}
+
+// Summary tells what was written so far.
+func (w *Writer) Summary() Summary { return w.summary }
+
+// Close ends the file. It does not close what the file is written to.
+func (w *Writer) Close() (Summary, error) {
+	if err := w.endPage(); err != nil {
+		return w.summary, err
+	}
+	if err := w.file.Close(); err != nil {
+		return w.summary, fmt.Errorf("write footer: %w", err)
+	}
+	return w.summary, nil
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
+)
+
+// bucket is the store of s3:// locations; the bucket is in the location.
+type bucket struct {
+	client *s3.Client
+	upload *transfermanager.Client
+}
+
+const (
+	partBytes = 8 << 20 // of a large object; S3 takes 5 MiB and more
+	parts     = 2       // sent side by side
+	// deleteAtOnce is S3's limit of one DeleteObjects.
+	deleteAtOnce = 1000
+)
+
+func openS3(ctx context.Context, s S3) (Store, error) {
+	options := []func(*config.LoadOptions) error{
+		// Checksums that only newer servers know are sent and checked only where S3 demands them.
+		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
+		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+	}
+	if s.Region != "" {
+		options = append(options, config.WithRegion(s.Region))
+	}
+	if s.AccessKeyID != "" {
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(s.AccessKeyID, s.SecretAccessKey, "")))
+	}
+	c, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if c.Region == "" {
+		c.Region = "us-east-1" // servers other than AWS's do not care, but the signature needs one
+	}
+	client := s3.NewFromConfig(c, func(o *s3.Options) {
+		o.UsePathStyle = s.PathStyle
+		if s.Endpoint != "" {
+			o.BaseEndpoint = aws.String(s.Endpoint)
+		}
+	})
+	upload := transfermanager.New(client, func(o *transfermanager.Options) {
+		o.PartSizeBytes, o.Concurrency = partBytes, parts
+	})
+	return &bucket{client: client, upload: upload}, nil
+}
+
+// object splits s3://bucket/key; s3a and s3n are what Hadoop's writers call it.
+func object(location string) (bucket, key *string, err error) {
+	u, err := url.Parse(location)
+	if err != nil {
+		return nil, nil, err
+	}
+	if u.Scheme != "s3" && u.Scheme != "s3a" && u.Scheme != "s3n" || u.Host == "" {
+		return nil, nil, fmt.Errorf("%q is no s3: location", location)
+	}
+	rest := strings.TrimPrefix(location, u.Scheme+"://"+u.Host)
+	return &u.Host, aws.String(strings.TrimPrefix(rest, "/")), nil
+}
+
+func (b *bucket) Put(ctx context.Context, location string, body io.Reader) error {
+	name, key, err := object(location)
+	if err == nil {
+		_, err = b.upload.UploadObject(ctx, &transfermanager.UploadObjectInput{Bucket: name, Key: key, Body: body})
+	}
+	return wrapS3("write", location, err)
+}
+
+func (b *bucket) PutIfAbsent(ctx context.Context, location string, body []byte) error {
+	name, key, err := object(location)
+	if err == nil {
+		_, err = b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: name, Key: key, Body: bytes.NewReader(body), IfNoneMatch: aws.String("*")})
+	}
+	return wrapS3("write", location, err)
+}
+
+func (b *bucket) ReadRange(ctx context.Context, location string, p []byte, off int64) error {
+	if len(p) == 0 {
+		return nil
+	}
+	body, err := b.get(ctx, location, aws.String(fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1)))
+	if err == nil {
+		defer func() { _ = body.Close() }()
+		_, err = io.ReadFull(body, p)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.Join(ErrShort, err)
+		}
+	}
+	return wrapS3("read", location, err)
+}
+
+func (b *bucket) Read(ctx context.Context, location string) ([]byte, error) {
+	body, err := b.get(ctx, location, nil)
+	if err != nil {
+		return nil, wrapS3("read", location, err)
+	}
+	defer func() { _ = body.Close() }()
+	data, err := readSmall(body)
+	return data, wrapS3("read", location, err)
+}
+
+func (b *bucket) get(ctx context.Context, location string, bytes *string) (io.ReadCloser, error) {
+	name, key, err := object(location)
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: name, Key: key, Range: bytes})
+	if err != nil {
+		return nil, err
+	}
+	return out.Body, nil
+}
+
+func (b *bucket) Size(ctx context.Context, location string) (int64, error) {
+	name, key, err := object(location)
+	if err != nil {
+		return 0, wrapS3("read size of", location, err)
+	}
+	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: name, Key: key})
+	if err != nil {
+		return 0, wrapS3("read size of", location, err)
+	}
+	return aws.ToInt64(out.ContentLength), nil
+}
+
+func (b *bucket) List(ctx context.Context, folder string, each func(Object) error) error {
+	name, prefix, err := object(folder)
+	if err != nil {
+		return wrapS3("list", folder, err)
+	}
+	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{Bucket: name, Prefix: prefix})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return wrapS3("list", folder, err)
+		}
+		for _, o := range page.Contents {
+			err := each(Object{Location: "s3://" + *name + "/" + aws.ToString(o.Key), Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified)})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bucket) Delete(ctx context.Context, locations []string) error {
+	byBucket := map[string][]types.ObjectIdentifier{}
+	for _, l := range locations {
+		name, key, err := object(l)
+		if err != nil {
+			return wrapS3("delete", l, err)
+		}
+		byBucket[*name] = append(byBucket[*name], types.ObjectIdentifier{Key: key})
+	}
+	var failed []error
+	for name, keys := range byBucket {
+		for len(keys) > 0 {
+			n := min(len(keys), deleteAtOnce)
+			out, err := b.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &name, Delete: &types.Delete{Objects: keys[:n], Quiet: aws.Bool(true)}})
+			keys = keys[n:]
+			if err != nil {
+				failed = append(failed, wrapS3("delete", "s3://"+name, err))
+				continue
+			}
+			for _, e := range out.Errors {
+				if aws.ToString(e.Code) != "NoSuchKey" {
+					failed = append(failed, fmt.Errorf("delete s3://%s/%s: %s: %s", name, aws.ToString(e.Key), aws.ToString(e.Code), aws.ToString(e.Message)))
+				}
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// wrapS3 names the object, and the kind of what happened.
+func wrapS3(verb, location string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var refused smithy.APIError
+	var answered interface{ HTTPStatusCode() int }
+	status, code := 0, ""
+	if errors.As(err, &answered) {
+		status = answered.HTTPStatusCode()
+	}
+	if errors.As(err, &refused) {
+		code = refused.ErrorCode()
+	}
+	switch {
+	case code == "NoSuchBucket": // an object that is not there may be gone for good, a bucket is a mistake
+	case status == http.StatusNotFound, code == "NoSuchKey":
+		err = errors.Join(ErrNotFound, err)
+	case status == http.StatusPreconditionFailed:
+		err = errors.Join(ErrExists, err)
+	case status == http.StatusForbidden, status == http.StatusUnauthorized:
+		err = errors.Join(ErrDenied, err)
+	case status == http.StatusRequestedRangeNotSatisfiable:
+		err = errors.Join(ErrShort, err)
+	}
+	return fmt.Errorf("%s %s: %w", verb, location, err)
+}

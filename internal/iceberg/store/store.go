@@ -1,0 +1,72 @@
+// Package store holds the remote tier's objects: files below a directory (file://) or objects of a bucket (s3://). An object
+// is written whole, once, and never changed.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Store keeps objects under locations, which are URLs with a scheme. It is safe for concurrent use.
+type Store interface {
+	// Put writes an object from body, in bounded memory, in place of one that is there. It is there whole or not at all. After an
+	// error it may be there all the same.
+	Put(ctx context.Context, location string, body io.Reader) error
+	// PutIfAbsent writes a small object unless one is there: ErrExists. Of several at once, one succeeds.
+	PutIfAbsent(ctx context.Context, location string, body []byte) error
+	// ReadRange fills p from the object's byte off on; ErrShort when it ends before.
+	ReadRange(ctx context.Context, location string, p []byte, off int64) error
+	// Read returns a small object whole.
+	Read(ctx context.Context, location string) ([]byte, error)
+	// Size is the object's size in bytes.
+	Size(ctx context.Context, location string) (int64, error)
+	// List tells of each object whose location begins with a folder's, which ends in /, in no order.
+	List(ctx context.Context, folder string, each func(Object) error) error
+	// Delete removes objects; those that are not there are no error. It goes on after one that fails.
+	Delete(ctx context.Context, locations []string) error
+}
+
+// Object is what a listing tells.
+type Object struct {
+	Location string
+	Size     int64
+	Modified time.Time
+}
+
+// Errors of stores, beside those of the network and the disk.
+var (
+	ErrNotFound = errors.New("no such object")
+	ErrExists   = errors.New("object exists")
+	ErrShort    = errors.New("object is shorter than asked for")
+	ErrDenied   = errors.New("access denied")
+)
+
+// maxSmall bounds what Read takes into memory: a metadata file, a manifest, a manifest list.
+const maxSmall = 256 << 20
+
+// S3 is how an S3-compatible store is reached. Where a field is empty the AWS SDK's own chain decides.
+type S3 struct {
+	Region, Endpoint             string
+	PathStyle                    bool
+	AccessKeyID, SecretAccessKey string
+}
+
+// Open makes the store of a location: a file:// or an s3:// URL.
+func Open(ctx context.Context, location string, s S3) (Store, error) {
+	u, err := url.Parse(location)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	switch {
+	case u.Scheme == "file" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
+		return files{}, nil
+	case u.Scheme == "s3" && u.Host != "":
+		return openS3(ctx, s)
+	}
+	return nil, fmt.Errorf("open store: %q is neither file:///directory nor s3://bucket/prefix", location)
+}

@@ -59,7 +59,7 @@ func (r *rows) next() (*Row, error) {
 			}
 		}
 	}
-	row.Offset, row.Timestamp, row.AppendMs = r.offset.int(), millis(r.timestamp.int()), millis(r.appendTime.int())
+	row.Offset, row.Timestamp, row.AppendMs = r.offset.int(), Millis(r.timestamp.int()), Millis(r.appendTime.int())
 	row.Key, row.Value = r.key.bytes(), r.value.bytes()
 	if err := r.readHeaders(); err != nil {
 		return nil, err

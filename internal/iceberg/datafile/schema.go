@@ -77,10 +77,11 @@ const (
 	minMillis = -maxMillis
 )
 
-func micros(ms int64) int64 { return min(max(ms, minMillis), maxMillis) * 1000 }
+// Micros is a timestamp as the table has it.
+func Micros(ms int64) int64 { return min(max(ms, minMillis), maxMillis) * 1000 }
 
-// millis rounds down, also before the epoch: an engine may have written microseconds of its own.
-func millis(us int64) int64 {
+// Millis is a timestamp of the table as Kafka has it. It rounds down, also before the epoch: an engine may have written microseconds of its own.
+func Millis(us int64) int64 {
 	ms := us / 1000
 	if us%1000 < 0 {
 		ms--

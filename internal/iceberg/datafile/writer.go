@@ -24,6 +24,7 @@ type Summary struct {
 	FirstOffset, LastOffset    int64
 	MinTimestamp, MaxTimestamp int64 // of the records, ms
 	MinAppendMs, MaxAppendMs   int64
+	RowGroups                  []int64 // the byte of the file that each begins at; once it is closed
 }
 
 // batchRows is how many rows go to the columns at once.
@@ -48,7 +49,7 @@ func NewWriter(dst io.Writer, partition int32, o Options) *Writer {
 	bounded := []string{"partition", "offset", "timestamp", "append_time"}
 	options := []parquet.WriterOption{
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-		parquet.PageBufferSize(1 << 30), // pages end where Write ends them
+		parquet.PageBufferSize(2*o.PageBytes + 64<<10), // never reached: Write ends the pages of all columns before
 		parquet.DataPageStatistics(false),
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("offset"))),
 		parquet.CreatedBy("korvet", o.CreatedBy, ""),
@@ -77,8 +78,8 @@ func (w *Writer) Write(r *Row) error {
 	before := len(w.arena)
 	w.put(partitionColumn, parquet.Int32Value(w.partition))
 	w.put(offsetColumn, parquet.Int64Value(r.Offset))
-	w.put(timestampColumn, parquet.Int64Value(micros(r.Timestamp)))
-	w.put(appendTimeColumn, parquet.Int64Value(micros(r.AppendMs)))
+	w.put(timestampColumn, parquet.Int64Value(Micros(r.Timestamp)))
+	w.put(appendTimeColumn, parquet.Int64Value(Micros(r.AppendMs)))
 	w.put(keyColumn, w.optional(r.Key, 0, 1, keyColumn))
 	w.put(valueColumn, w.optional(r.Value, 0, 1, valueColumn))
 	if err := w.headers(r.Headers); err != nil {
@@ -185,6 +186,9 @@ func (w *Writer) Close() (Summary, error) {
 	}
 	if err := w.file.Close(); err != nil {
 		return w.summary, fmt.Errorf("write footer: %w", err)
+	}
+	for i := range w.file.File().Metadata().RowGroups {
+		w.summary.RowGroups = append(w.summary.RowGroups, w.file.File().Metadata().RowGroups[i].Columns[0].MetaData.DataPageOffset)
 	}
 	return w.summary, nil
 }

@@ -1,0 +1,178 @@
+package tables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/fileio"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
+)
+
+// Properties of the table by which korvet knows what it is and how far it has come. They change in the same metadata file as
+// what they tell of, and stay when engines rewrite the table.
+const (
+	topicIDProperty = "korvet.topic-id"
+	topicProperty   = "korvet.topic"
+	fenceProperty   = "korvet.fence"
+	endProperty     = "korvet.end." // + partition: the offset after the last that was ever added
+	// rangeProperty + partition is of a snapshot: the first offset that it added and the one after the last.
+	rangeProperty = "korvet.range."
+)
+
+// Errors of tables. After one of another kind a change may have happened: look again and plan anew.
+var (
+	ErrFenced  = errors.New("a later storage worker has changed the table")
+	ErrForeign = errors.New("the table is another topic's")
+	ErrOverlap = errors.New("the table has these offsets")
+)
+
+// Table is a topic's table. It is safe for concurrent use; of several that change it at once one succeeds.
+type Table struct {
+	chain *chain.Chain
+	store store.Store
+	name  table.Identifier
+	files fileCache
+}
+
+// Open makes the table of a name (namespace, table) below a chain. It reads nothing.
+func Open(c *chain.Chain, name ...string) *Table { return &Table{chain: c, store: c.Store, name: name} }
+
+// Life says which life of which topic a table holds.
+type Life struct{ Topic, ID string }
+
+// Create writes an empty table. It is no error when it is there and the same topic's.
+func (t *Table) Create(ctx context.Context, life Life, properties iceberg.Properties) error {
+	order, err := newSortOrder()
+	if err != nil {
+		return fmt.Errorf("create table: %w", err)
+	}
+	spec, all := newSpec(), usualProperties()
+	maps.Copy(all, properties)
+	all[topicProperty], all[topicIDProperty] = life.Topic, life.ID
+	m, err := table.NewMetadata(newSchema(), &spec, order, t.chain.Location, all)
+	if err != nil {
+		return fmt.Errorf("create table: %w", err)
+	}
+	_, err = t.chain.Create(ctx, m)
+	if !errors.Is(err, chain.ErrConflict) {
+		return err
+	}
+	v, err := t.chain.Current(ctx)
+	if err != nil {
+		return err
+	}
+	if v.Metadata.Properties()[topicIDProperty] != life.ID {
+		return fmt.Errorf("create table %s: %w: %s", t.chain.Location, ErrForeign, v.Metadata.Properties()[topicProperty])
+	}
+	return nil
+}
+
+// usualProperties are settings that engines follow when they write.
+func usualProperties() iceberg.Properties {
+	return iceberg.Properties{
+		"format-version":                             "2",
+		"write.parquet.compression-codec":            "zstd",
+		"write.metadata.metrics.default":             "none",
+		"write.metadata.metrics.column.partition":    "full",
+		"write.metadata.metrics.column.offset":       "full",
+		"write.metadata.metrics.column.timestamp":    "full",
+		"write.metadata.metrics.column.append_time":  "full",
+		"write.metadata.delete-after-commit.enabled": "false", // a number that was freed could be written again
+		"commit.manifest-merge.enabled":              "true",
+		"commit.manifest.min-count-to-merge":         "20",
+	}
+}
+
+// State is what the table is at one moment.
+type State struct {
+	version *chain.Version
+	Fence   int64
+	Ends    map[int32]int64 // partition -> the offset after the last that was ever added
+}
+
+// Snapshot is the id of the state's snapshot; 0: the table is empty.
+func (s *State) Snapshot() int64 {
+	if c := s.version.Metadata.CurrentSnapshot(); c != nil {
+		return c.SnapshotID
+	}
+	return 0
+}
+
+// State reads the newest state.
+func (t *Table) State(ctx context.Context) (*State, error) {
+	v, err := t.chain.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return parseState(v)
+}
+
+func parseState(v *chain.Version) (*State, error) {
+	s := &State{version: v, Ends: map[int32]int64{}}
+	for name, text := range v.Metadata.Properties() {
+		partition, isEnd := strings.CutPrefix(name, endProperty)
+		if !isEnd && name != fenceProperty {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: property %s: %w", v.Location, name, err)
+		}
+		if !isEnd {
+			s.Fence = n
+			continue
+		}
+		p, err := strconv.ParseInt(partition, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: property %s: %w", v.Location, name, err)
+		}
+		s.Ends[int32(p)] = n
+	}
+	return s, nil
+}
+
+// transaction begins a change on a state. It is committed on that state or not at all: nothing rebases it.
+func (t *Table) transaction(base *State) (*table.Transaction, *committer) {
+	c := &committer{table: t, base: base}
+	fs := func(ctx context.Context) (iceio.IO, error) { return fileio.New(ctx, t.store), nil }
+	return table.New(t.name, base.version.Metadata, base.version.Location, fs, c).NewTransaction(), c
+}
+
+// committer is the catalog that the Iceberg library commits one transaction to.
+type committer struct {
+	table *Table
+	base  *State
+	done  *chain.Version
+}
+
+// LoadTable refuses: the library asks for it in order to rebase a commit.
+func (c *committer) LoadTable(context.Context, table.Identifier) (*table.Table, error) {
+	return nil, fmt.Errorf("load table: %w", chain.ErrConflict)
+}
+
+// CommitTable writes the next version of the table.
+func (c *committer) CommitTable(ctx context.Context, _ table.Identifier, required []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+	base := c.base.version
+	for _, r := range required {
+		if err := r.Validate(base.Metadata); err != nil {
+			return nil, "", fmt.Errorf("%w: %w", chain.ErrConflict, err)
+		}
+	}
+	m, err := table.UpdateTableMetadata(base.Metadata, updates, base.Location)
+	if err != nil {
+		return nil, "", fmt.Errorf("change table's metadata: %w", err)
+	}
+	if c.done, err = c.table.chain.Commit(ctx, base, m); err != nil {
+		return nil, "", err
+	}
+	return m, c.done.Location, nil
+}

@@ -1,0 +1,76 @@
+// Package remote is the remote tier as the rest of korvet sees it: the Iceberg tables of all topics below one location, opened
+// once, read by partition and offset. What tables and data files are made of is internal/iceberg's.
+package remote
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/metadata"
+)
+
+// Registry knows the tables there are. It is safe for concurrent use.
+type Registry interface {
+	// TableOf finds the table of a life of a topic in what is known; false where it has none.
+	TableOf(topicID uuid.UUID) (metadata.Table, bool)
+	// Tables lists all, also those of topics that are being deleted.
+	Tables() []metadata.Table
+}
+
+// Settings are those of the tier.
+type Settings struct {
+	Path      string // korvet.storage.remote.path: file:///dir or s3://bucket/prefix
+	Namespace string // korvet.namespace
+	S3        store.S3
+}
+
+// Tier opens the tables of topics. It is safe for concurrent use.
+type Tier struct {
+	Settings
+	Store    store.Store
+	Registry Registry
+	Log      *slog.Logger
+
+	hint   chain.Hint
+	mu     sync.Mutex
+	opened map[string]*tables.Table // by location
+}
+
+// Open reaches the store. It reads nothing of it.
+func Open(ctx context.Context, s Settings, r Registry, h chain.Hint, log *slog.Logger) (*Tier, error) {
+	s.Path = strings.TrimRight(s.Path, "/")
+	objects, err := store.Open(ctx, s.Path, s.S3)
+	if err != nil {
+		return nil, fmt.Errorf("open remote tier: %w", err)
+	}
+	return &Tier{Settings: s, Store: objects, Registry: r, Log: log, hint: h, opened: map[string]*tables.Table{}}, nil
+}
+
+// Table is the one of an entry. What was read of it is kept while the tier is open or until Forget.
+func (t *Tier) Table(e metadata.Table) *tables.Table {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	table, ok := t.opened[e.Location]
+	if !ok {
+		c := &chain.Chain{Store: t.Store, Hint: t.hint, Location: e.Location, Now: time.Now}
+		table = tables.Open(c, t.Namespace, e.Name)
+		t.opened[e.Location] = table
+	}
+	return table
+}
+
+// Forget lets go of what is kept of a table.
+func (t *Tier) Forget(e metadata.Table) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.opened, e.Location)
+}

@@ -36,6 +36,7 @@ type Metrics struct {
 	groups     groups
 	worker     worker
 	compaction compaction
+	remote     remote
 	listed     []definition
 
 	requestSeconds     *prometheus.HistogramVec
@@ -80,6 +81,7 @@ func New(o Options) *Metrics {
 	m.groups = newGroups(m)
 	m.worker = newWorker(m, o.MaxTopics)
 	m.compaction = newCompaction(m)
+	m.remote = newRemote(m, o.MaxTopics)
 	m.topics = newTopicSeries(m, o.MaxTopics, o.Topics)
 	if o.Partitions != nil {
 		m.addPartitions(o)

@@ -39,6 +39,8 @@ func (m *Metrics) WorkerLeads(leads bool) {
 	m.worker.up.Set(number(leads))
 	if !leads {
 		m.worker.localBytes.Reset()
+		m.remote.bytes.Reset()
+		m.remote.lagOffsets.Reset()
 		m.worker.full.Set(0)
 	}
 }

@@ -178,6 +178,26 @@ func (files) List(ctx context.Context, folder string, each func(Object) error) e
 	return wrap("list", folder, err)
 }
 
+func (files) Folders(ctx context.Context, folder string) (names []string, err error) {
+	root, err := path(folder)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, wrap("list", folder, err)
+	}
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) { // nothing was ever written
+		return nil, nil
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, wrap("list", folder, err)
+}
+
 func (files) Delete(ctx context.Context, locations []string) error {
 	var failed []error
 	for _, l := range locations {

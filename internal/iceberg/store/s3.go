@@ -162,6 +162,25 @@ func (b *bucket) List(ctx context.Context, folder string, each func(Object) erro
 	return nil
 }
 
+func (b *bucket) Folders(ctx context.Context, folder string) ([]string, error) {
+	name, prefix, err := object(folder)
+	if err != nil {
+		return nil, wrapS3("list", folder, err)
+	}
+	var names []string
+	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{Bucket: name, Prefix: prefix, Delimiter: aws.String("/")})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, wrapS3("list", folder, err)
+		}
+		for _, p := range page.CommonPrefixes {
+			names = append(names, strings.TrimSuffix(strings.TrimPrefix(aws.ToString(p.Prefix), *prefix), "/"))
+		}
+	}
+	return names, nil
+}
+
 func (b *bucket) Delete(ctx context.Context, locations []string) error {
 	byBucket := map[string][]types.ObjectIdentifier{}
 	for _, l := range locations {

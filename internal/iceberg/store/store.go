@@ -27,6 +27,8 @@ type Store interface {
 	Size(ctx context.Context, location string) (int64, error)
 	// List tells of each object whose location begins with a folder's, which ends in /, in no order.
 	List(ctx context.Context, folder string, each func(Object) error) error
+	// Folders names the folders right below a folder, by rising names and without slashes, without listing what is in them.
+	Folders(ctx context.Context, folder string) ([]string, error)
 	// Delete removes objects; those that are not there are no error. It goes on after one that fails.
 	Delete(ctx context.Context, locations []string) error
 }

@@ -91,10 +91,12 @@ end
 
 -- Is the append of unknown outcome in? From here on it cannot land any more. Half of it, which only a stranger's entry can
 -- cause, is taken out: nobody was shown it, since the high watermark is below.
--- Its first and last entry tell; where they were trimmed since, the log start and the end of the log do.
+-- Its first and last entry tell; where they were trimmed or dropped since, the start of the log or of what Redis has of it
+-- and the end of the log do.
 local landed = 0
 if ARGV[12] ~= '' then
-  local first = after(redis.call('HGET', KEYS[6], 'start') or '0', string.match(ARGV[12], '-(%d+)'))
+  local sent, starts = string.match(ARGV[12], '-(%d+)'), redis.call('HMGET', KEYS[6], 'start', 'local')
+  local first = after(starts[1] or '0', sent) or after(starts[2] or '0', sent)
   local last = claim == ARGV[13] and claim == found
   local streams = {KEYS[1]}
   if r[3] and not after(string.match(ARGV[12], '-(%d+)'), r[3]) then streams[2] = KEYS[7] end -- else a sealed segment is left alone

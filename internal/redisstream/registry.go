@@ -37,11 +37,15 @@ type View struct {
 	Owner    string
 	Epoch    int32
 	LogStart int64
-	LastSeq  uint64    // BeforeFirst of an empty log
-	Open     int64     // number of the open segment
-	Segments []Segment // by rising number, and so by rising offsets
-	Epochs   []Epoch   // by rising epoch
-	Clean    Clean     // how far compaction has come
+	// LocalStart is the first offset that Redis still has: the log start, unless the records from there on are in the remote tier
+	// alone. TieredEnd is the offset below which the remote tier has every record that is not below the log start; 0: none.
+	LocalStart int64
+	TieredEnd  int64
+	LastSeq    uint64    // BeforeFirst of an empty log
+	Open       int64     // number of the open segment
+	Segments   []Segment // by rising number, and so by rising offsets
+	Epochs     []Epoch   // by rising epoch
+	Clean      Clean     // how far compaction has come
 
 	end ID // the open stream's last generated id
 }
@@ -192,6 +196,10 @@ func (v *View) registry(f resp.Value) error {
 		switch {
 		case field == "start":
 			v.LogStart = int64(p.uint(value))
+		case field == "local":
+			v.LocalStart = int64(p.uint(value))
+		case field == "tiered":
+			v.TieredEnd = int64(p.uint(value))
 		case field == "open":
 			v.Open = int64(p.uint(value))
 		case strings.HasPrefix(field, "s:"):
@@ -211,8 +219,8 @@ func (v *View) registry(f resp.Value) error {
 	if n := len(v.Segments); n > 0 && v.Segments[n-1].Last >= EndOffset(v.LastSeq) {
 		v.LastSeq = uint64(v.Segments[n-1].Last)
 	}
-	if v.LogStart > EndOffset(v.LastSeq) {
-		v.LastSeq = SeqBefore(v.LogStart)
+	if v.LocalStart = max(v.LocalStart, v.LogStart); v.LocalStart > EndOffset(v.LastSeq) {
+		v.LastSeq = SeqBefore(v.LocalStart)
 	}
 	return nil
 }

@@ -44,24 +44,38 @@ func (s *Shard) act(ctx context.Context, sc script, keys Keys, c Claim, more, ar
 // RaiseStart raises the log start, and drops the leader epochs that ended below it. No record is removed. It returns the
 // log start, which only rises.
 func (s *Shard) RaiseStart(ctx context.Context, keys Keys, c Claim, start int64) (int64, error) {
-	_, rest, err := s.act(ctx, startScript, keys, c, []string{keys.Epochs}, []string{strconv.FormatInt(start, 10)})
+	got, err := s.raise(ctx, startScript, keys, c, []string{keys.Epochs}, []string{decimal(start)})
 	if err != nil {
 		return 0, fmt.Errorf("raise log start: %w", err)
 	}
+	return got, nil
+}
+
+// raise runs a script that answers with the offset that it raised.
+func (s *Shard) raise(ctx context.Context, sc script, keys Keys, c Claim, more, args []string) (int64, error) {
+	word, rest, err := s.act(ctx, sc, keys, c, more, args)
+	if err != nil {
+		return 0, err
+	}
+	if word == "AHEAD" {
+		return 0, ErrAhead
+	}
 	if len(rest) != 1 {
-		return 0, scriptError("raise log start", nil)
+		return 0, scriptError("change partition", nil)
 	}
 	var p numbers
 	got := p.uint(rest[0])
 	return int64(got), p.err
 }
 
-// DropSegment removes a sealed segment that lies below the log start, its registry field first and all in one script. It
-// reports whether it was there; one that is not wholly below the log start is kept.
-func (s *Shard) DropSegment(ctx context.Context, keys Keys, c Claim, number int64) (dropped bool, err error) {
-	word, _, err := s.act(ctx, dropScript, keys, c, []string{keys.Segment(number), keys.Times(number)}, []string{strconv.FormatInt(number, 10)})
+// DropSegment removes a sealed segment that lies below the log start, or of which the remote tier has every record (SetTiered):
+// its registry field first and all in one script. The oldest goes first. It reports whether it was there; another one, or one
+// that is not the segment that was seen, is kept.
+func (s *Shard) DropSegment(ctx context.Context, keys Keys, c Claim, seg Segment) (dropped bool, err error) {
+	n := seg.Number
+	word, _, err := s.act(ctx, dropScript, keys, c, []string{keys.Segment(n), keys.Times(n)}, []string{decimal(n), decimal(seg.Last), decimal(seg.Last + 1)})
 	if err != nil {
-		return false, fmt.Errorf("drop segment %d: %w", number, err)
+		return false, fmt.Errorf("drop segment %d: %w", n, err)
 	}
 	return word == "OK", nil
 }

@@ -37,12 +37,15 @@ func (b *bench) raise(c Claim, start int64) int64 {
 
 func (b *bench) drop(n int64) bool {
 	b.Helper()
-	dropped, err := b.shard.DropSegment(b.Context(), b.keys, claimOne, n)
+	dropped, err := b.shard.DropSegment(b.Context(), b.keys, claimOne, b.segment(n))
 	if err != nil {
 		b.Fatalf("drop segment %d: %v", n, err)
 	}
 	return dropped
 }
+
+// segment is sealed segment n of a partition that rolled made.
+func (b *bench) segment(n int64) Segment { return Segment{Number: n, Base: 5 * n, Last: 5*n + 4} }
 
 func (b *bench) numbers() (list []int64) {
 	for _, s := range b.look().Segments {
@@ -69,7 +72,7 @@ func TestACopyGoesAndItsSegmentsNotesGoWithIt(t *testing.T) {
 	if _, err := b.shard.RaiseStart(t.Context(), b.keys, claimOne, 5); err != nil {
 		t.Fatal(err)
 	}
-	if dropped, err := b.shard.DropSegment(t.Context(), b.keys, claimOne, 0); err != nil || !dropped {
+	if dropped, err := b.shard.DropSegment(t.Context(), b.keys, claimOne, b.segment(0)); err != nil || !dropped {
 		t.Fatalf("dropped %v, %v", dropped, err)
 	}
 	if r := b.hash(b.keys.Segments); r["dense:0"]+r["holes:0"] != "" || r["dense:1"] != "3 1" {
@@ -138,7 +141,7 @@ func TestPausedWorkerChangesNothingOnceALaterOneWasThere(t *testing.T) {
 	b.raise(later, 5)
 	before := b.hash(b.keys.Segments)
 	_, raised := b.shard.RaiseStart(t.Context(), b.keys, claimOne, 10)
-	_, dropped := b.shard.DropSegment(t.Context(), b.keys, claimOne, 0)
+	_, dropped := b.shard.DropSegment(t.Context(), b.keys, claimOne, b.segment(0))
 	_, _, trimmed := b.shard.TrimHead(t.Context(), b.keys, claimOne, Head{Segment: 1, Start: 5, Keep: ID{Ms: 1 << 60}})
 	for _, err := range []error{raised, dropped, trimmed} {
 		if !errors.Is(err, ErrFenced) {
@@ -156,7 +159,7 @@ func TestWorkerChangesNothingOfAnotherLife(t *testing.T) {
 	if _, err := b.shard.RaiseStart(t.Context(), b.keys, other, 5); !errors.Is(err, ErrDeleted) {
 		t.Errorf("raise: %v", err)
 	}
-	if _, err := b.shard.DropSegment(t.Context(), b.keys, other, 0); !errors.Is(err, ErrDeleted) {
+	if _, err := b.shard.DropSegment(t.Context(), b.keys, other, b.segment(0)); !errors.Is(err, ErrDeleted) {
 		t.Errorf("drop: %v", err)
 	}
 	if v := b.look(); v.LogStart != 0 || len(v.Segments) != 1 {

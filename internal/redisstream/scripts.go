@@ -54,11 +54,20 @@ var leaseLua string
 //go:embed guard.lua
 var guardLua string
 
+//go:embed epochs.lua
+var epochsLua string
+
 //go:embed start.lua
 var startLua string
 
 //go:embed drop.lua
 var dropLua string
+
+//go:embed tiered.lua
+var tieredLua string
+
+//go:embed untier.lua
+var untierLua string
 
 //go:embed head.lua
 var headLua string
@@ -100,8 +109,10 @@ var (
 	mirrorScript   = newScript(mirrorLua)
 	unmirrorScript = newScript(unmirrorLua)
 	leaseScript    = newScript(leaseLua)
-	startScript    = newScript(guardLua + startLua)
+	startScript    = newScript(guardLua + epochsLua + startLua)
 	dropScript     = newScript(guardLua + dropLua)
+	tieredScript   = newScript(guardLua + tieredLua)
+	untierScript   = newScript(guardLua + epochsLua + untierLua)
 	headScript     = newScript(guardLua + headLua)
 	shrunkScript   = newScript(guardLua + shrunkLua)
 	zdictScript    = newScript(dictionaryLua)

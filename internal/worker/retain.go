@@ -93,7 +93,7 @@ func (s *Storage) drop(ctx context.Context, t *Target, z *size, segments []redis
 		if err := s.hold(ctx); err != nil {
 			return false, err
 		}
-		dropped, err := s.Redis.DropSegment(ctx, t.Keys, t.claim(), seg.Number)
+		dropped, err := s.Redis.DropSegment(ctx, t.Keys, t.claim(), seg)
 		if err != nil {
 			return false, err
 		}

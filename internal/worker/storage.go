@@ -25,7 +25,7 @@ type Redis interface {
 	Roll(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, open int64) (redisstream.Segment, bool, error)
 	RaiseStart(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, start int64) (int64, error)
 	DropCopy(ctx context.Context, keys redisstream.Keys, c redisstream.Claim) error
-	DropSegment(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, number int64) (bool, error)
+	DropSegment(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, seg redisstream.Segment) (bool, error)
 	TrimHead(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, h redisstream.Head) (int64, redisstream.ID, error)
 	FirstAt(ctx context.Context, stream string, ms uint64) (redisstream.ID, bool, error)
 	Seek(ctx context.Context, stream string, offset int64) (redisstream.ID, bool, error)

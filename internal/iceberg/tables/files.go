@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/apache/iceberg-go"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/fileio"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
 
 // File is a data file of the table as its manifests have it.
@@ -23,6 +25,7 @@ type File struct {
 	MaxAppendMs                int64
 	Timed                      bool
 	Sequence                   int64 // data sequence number: deletes of higher ones, and position deletes of the same, apply
+	entry                      iceberg.DataFile
 }
 
 // Files is what a state's snapshot holds.
@@ -38,6 +41,22 @@ type Deletes struct {
 	Partition int32
 	Sequence  int64
 	Of        string // the one data file it is about; "": any of the partition
+	entry     iceberg.DataFile
+}
+
+// Concerns tells whether the file may have deletes of a data file.
+func (d *Deletes) Concerns(f *File) bool {
+	return d.Partition == f.Partition && f.Sequence <= d.Sequence && (d.Of == "" || SameLocation(d.Of, f.Location))
+}
+
+// SameLocation compares locations: Java writes file:/dir for file:///dir.
+func SameLocation(a, b string) bool { return plainLocation(a) == plainLocation(b) }
+
+func plainLocation(l string) string {
+	if path, ok := strings.CutPrefix(l, "file:/"); ok {
+		return "file:/" + strings.TrimLeft(path, "/")
+	}
+	return l
 }
 
 // fileCache keeps what was read of manifests, which never change.
@@ -84,6 +103,11 @@ func (t *Table) Files(ctx context.Context, s *State) (*Files, error) {
 		}
 	}
 	for _, list := range files.Data {
+		for i := range list {
+			if err := t.bounds(ctx, &list[i]); err != nil {
+				return nil, fmt.Errorf("read table's files: %w", err)
+			}
+		}
 		slices.SortFunc(list, func(a, b File) int { return int(min(max(a.First-b.First, -1), 1)) })
 	}
 	t.files.manifests, t.files.snapshot, t.files.files = known, current.SnapshotID, files
@@ -98,13 +122,10 @@ func (f *Files) add(e iceberg.ManifestEntry) error {
 	}
 	switch d.ContentType() {
 	case iceberg.EntryContentData:
-		file := File{Location: d.FilePath(), Partition: partition, Rows: d.Count(), Bytes: d.FileSizeBytes(), Sequence: e.SequenceNum()}
-		if err := file.bounds(d); err != nil {
-			return err
-		}
+		file := newFile(partition, e)
 		f.Data[partition] = append(f.Data[partition], file)
 	case iceberg.EntryContentPosDeletes:
-		deletes := Deletes{Location: d.FilePath(), Bytes: d.FileSizeBytes(), Partition: partition, Sequence: e.SequenceNum()}
+		deletes := Deletes{Location: d.FilePath(), Bytes: d.FileSizeBytes(), Partition: partition, Sequence: e.SequenceNum(), entry: d}
 		if of := d.ReferencedDataFile(); of != nil {
 			deletes.Of = *of
 		}
@@ -115,14 +136,14 @@ func (f *Files) add(e iceberg.ManifestEntry) error {
 	return nil
 }
 
-// bounds reads the offsets and times that the manifest tells of.
-func (f *File) bounds(d iceberg.DataFile) error {
+// newFile is a data file as its manifest has it. Without bounds of the offsets there, Last is below First.
+func newFile(partition int32, e iceberg.ManifestEntry) File {
+	d := e.DataFile()
+	f := File{Location: d.FilePath(), Partition: partition, Rows: d.Count(), Bytes: d.FileSizeBytes(), Sequence: e.SequenceNum(), entry: d, Last: -1}
 	low, high := d.LowerBoundValues(), d.UpperBoundValues()
-	first, last := low[datafile.OffsetID], high[datafile.OffsetID]
-	if len(first) != 8 || len(last) != 8 {
-		return fmt.Errorf("%s: no bounds of its offsets", f.Location)
+	if first, last := low[datafile.OffsetID], high[datafile.OffsetID]; len(first) == 8 && len(last) == 8 {
+		f.First, f.Last = int64(binary.LittleEndian.Uint64(first)), int64(binary.LittleEndian.Uint64(last))
 	}
-	f.First, f.Last = int64(binary.LittleEndian.Uint64(first)), int64(binary.LittleEndian.Uint64(last))
 	if least, most := low[datafile.TimestampID], high[datafile.TimestampID]; len(least) == 8 && len(most) == 8 {
 		f.MinTimestamp, f.MaxTimestamp = datafile.Millis(int64(binary.LittleEndian.Uint64(least))), datafile.Millis(int64(binary.LittleEndian.Uint64(most)))
 		f.Timed = true
@@ -130,5 +151,33 @@ func (f *File) bounds(d iceberg.DataFile) error {
 	if most := high[datafile.AppendTimeID]; len(most) == 8 {
 		f.MaxAppendMs = datafile.Millis(int64(binary.LittleEndian.Uint64(most)))
 	}
+	return f
+}
+
+// bounds reads a data file's offsets from its end where its manifest does not tell them.
+func (t *Table) bounds(ctx context.Context, f *File) error {
+	if f.Last >= f.First {
+		return nil
+	}
+	d, err := datafile.Open(ctx, object{t.store, f.Location}, f.Bytes)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Location, err)
+	}
+	first, last, ok := d.Offsets()
+	if !ok {
+		return fmt.Errorf("%s: neither its manifest nor the file tells which offsets it has", f.Location)
+	}
+	f.First, f.Last = first, last
 	return nil
+}
+
+// object is one object of a store as data files read it.
+type object struct {
+	store    store.Store
+	location string
+}
+
+// ReadRange implements datafile.Source.
+func (o object) ReadRange(ctx context.Context, p []byte, off int64) error {
+	return o.store.ReadRange(ctx, o.location, p, off)
 }

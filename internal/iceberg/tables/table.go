@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,7 +152,9 @@ func (t *Table) transaction(base *State) (*table.Transaction, *committer) {
 type committer struct {
 	table *Table
 	base  *State
-	done  *chain.Version
+	// operation is what the snapshot is called instead of what the library calls it; "": as it does.
+	operation table.Operation
+	done      *chain.Version
 }
 
 // LoadTable refuses: the library asks for it in order to rebase a commit.
@@ -168,6 +171,9 @@ func (c *committer) CommitTable(ctx context.Context, _ table.Identifier, require
 		}
 	}
 	m, err := table.UpdateTableMetadata(base.Metadata, updates, base.Location)
+	if err == nil && c.operation != "" {
+		m, err = table.UpdateTableMetadata(base.Metadata, renamed(updates, m.CurrentSnapshot(), c.operation), base.Location)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("change table's metadata: %w", err)
 	}
@@ -175,4 +181,39 @@ func (c *committer) CommitTable(ctx context.Context, _ table.Identifier, require
 		return nil, "", err
 	}
 	return m, c.done.Location, nil
+}
+
+// renamed gives the snapshot that is added another operation.
+func renamed(updates []table.Update, added *table.Snapshot, operation table.Operation) []table.Update {
+	list := slices.Clone(updates)
+	for i, u := range list {
+		if u.Action() == table.UpdateAddSnapshot && added.Summary != nil {
+			added.Summary.Operation = operation
+			list[i] = table.NewAddSnapshotUpdate(added)
+		}
+	}
+	return list
+}
+
+// change commits updates that need no new manifests.
+func (t *Table) change(ctx context.Context, base *State, updates []table.Update) (*State, error) {
+	m, err := table.UpdateTableMetadata(base.version.Metadata, updates, base.version.Location)
+	if err != nil {
+		return nil, fmt.Errorf("change table's metadata: %w", err)
+	}
+	v, err := t.chain.Commit(ctx, base.version, m)
+	if err != nil {
+		return nil, err
+	}
+	return parseState(v)
+}
+
+// SetProperties sets properties of the table on a state, in one commit and no snapshot. Those that say how far the table has
+// come are not to be set by it.
+func (t *Table) SetProperties(ctx context.Context, base *State, properties map[string]string) (*State, error) {
+	s, err := t.change(ctx, base, []table.Update{table.NewSetPropertiesUpdate(properties)})
+	if err != nil {
+		return nil, fmt.Errorf("set table's properties: %w", err)
+	}
+	return s, nil
 }

@@ -1,0 +1,155 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/korvet-io/korvet/internal/iceberg/fileio"
+)
+
+// ownProperties are those that engines may not change, beside all that begin with korvet.: their own commits, or the library's,
+// would go elsewhere or take metadata files away that are still needed.
+var ownProperties = []string{
+	"format-version", "write.data.path", "write.metadata.path", "write.folder-storage.path", "write.object-storage.enabled",
+	"write.metadata.delete-after-commit.enabled", table.DefaultNameMappingKey,
+}
+
+// judge refuses what would change the log.
+func (t *Table) judge(ctx context.Context, before, after table.Metadata) error {
+	if err := sameProperties(before.Properties(), after.Properties()); err != nil {
+		return err
+	}
+	old, current := before.CurrentSnapshot(), after.CurrentSnapshot()
+	if err := t.judgeSnapshots(before, after, old, current); err != nil {
+		return err
+	}
+	if current == nil || old != nil && old.SnapshotID == current.SnapshotID {
+		return nil
+	}
+	was, err := t.live(ctx, old)
+	if err != nil {
+		return fmt.Errorf("%w: the table cannot be read: %w", ErrConflict, err)
+	}
+	is, err := t.live(ctx, current)
+	if err != nil {
+		return fmt.Errorf("%w: its manifests cannot be read: %w", ErrRefused, err)
+	}
+	c := newComparison(t, after, was, is)
+	if err := c.check(ctx); err != nil {
+		return err
+	}
+	if current.Summary != nil && current.Summary.Operation != table.OpReplace {
+		return c.checkRemoval()
+	}
+	return nil
+}
+
+func sameProperties(before, after iceberg.Properties) error {
+	own := func(name string) bool {
+		return strings.HasPrefix(name, "korvet.") || slices.Contains(ownProperties, name)
+	}
+	for name, value := range after {
+		if was, known := before[name]; own(name) && (!known || was != value) {
+			return fmt.Errorf("%w: property %s is korvet's own", ErrRefused, name)
+		}
+	}
+	for name := range before {
+		if _, still := after[name]; own(name) && !still {
+			return fmt.Errorf("%w: property %s is korvet's own", ErrRefused, name)
+		}
+	}
+	return nil
+}
+
+// judgeSnapshots wants every new snapshot to be on branch main, on top of what main was.
+func (t *Table) judgeSnapshots(before, after table.Metadata, old, current *table.Snapshot) error {
+	known := map[int64]bool{}
+	for _, s := range before.Snapshots() {
+		known[s.SnapshotID] = true
+	}
+	if old != nil && current == nil {
+		return fmt.Errorf("%w: branch main may not be removed", ErrRefused)
+	}
+	if current != nil && known[current.SnapshotID] && (old == nil || current.SnapshotID != old.SnapshotID) {
+		return fmt.Errorf("%w: branch main may not go back to an earlier snapshot: consumers have read on", ErrRefused)
+	}
+	onMain := map[int64]bool{}
+	for s := current; s != nil && !known[s.SnapshotID]; {
+		onMain[s.SnapshotID] = true
+		switch {
+		case s.ParentSnapshotID == nil && old != nil || s.ParentSnapshotID != nil && old == nil && after.SnapshotByID(*s.ParentSnapshotID) == nil:
+			return fmt.Errorf("%w: snapshot %d does not follow the current one", ErrRefused, s.SnapshotID)
+		case s.ParentSnapshotID == nil:
+			s = nil
+		case known[*s.ParentSnapshotID] && *s.ParentSnapshotID != old.SnapshotID:
+			return fmt.Errorf("%w: snapshot %d follows %d, the current one is %d", ErrConflict, s.SnapshotID, *s.ParentSnapshotID, old.SnapshotID)
+		default:
+			s = after.SnapshotByID(*s.ParentSnapshotID)
+		}
+	}
+	for _, s := range after.Snapshots() {
+		if known[s.SnapshotID] {
+			continue
+		}
+		if !onMain[s.SnapshotID] {
+			return fmt.Errorf("%w: snapshot %d is not on branch main", ErrRefused, s.SnapshotID)
+		}
+		if !t.below(s.ManifestList) {
+			return fmt.Errorf("%w: %s is outside the table's location", ErrRefused, s.ManifestList)
+		}
+	}
+	return nil
+}
+
+// below tells whether a file lies in the table's folder.
+func (t *Table) below(location string) bool {
+	return strings.HasPrefix(plainLocation(location), plainLocation(t.chain.Location)+"/") && !strings.Contains(location, "/../")
+}
+
+// live reads the files that a snapshot has, by location. Manifests that were read for the newest state are not read again.
+func (t *Table) live(ctx context.Context, s *table.Snapshot) (map[string]iceberg.ManifestEntry, error) {
+	files := map[string]iceberg.ManifestEntry{}
+	if s == nil {
+		return files, nil
+	}
+	io := fileio.New(ctx, t.store)
+	manifests, err := s.Manifests(io)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest list: %w", err)
+	}
+	for _, m := range manifests {
+		entries, err := t.entries(io, m)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			files[plainLocation(e.DataFile().FilePath())] = e
+		}
+	}
+	return files, nil
+}
+
+// entries reads a manifest, unless it is known.
+func (t *Table) entries(io fileio.IO, m iceberg.ManifestFile) ([]iceberg.ManifestEntry, error) {
+	t.files.mu.Lock()
+	entries, ok := t.files.manifests[m.FilePath()]
+	t.files.mu.Unlock()
+	if ok {
+		return entries, nil
+	}
+	if !t.below(m.FilePath()) {
+		return nil, fmt.Errorf("manifest %s is outside the table's location", m.FilePath())
+	}
+	for e, err := range m.Entries(io, true) {
+		if err != nil {
+			return nil, fmt.Errorf("read manifest %s: %w", m.FilePath(), err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}

@@ -1,0 +1,96 @@
+package tables
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/google/uuid"
+)
+
+// Properties that tell what the topic was, for a Redis that has lost it.
+const (
+	// PartitionsProperty is the topic's number of partitions.
+	PartitionsProperty = "korvet.partitions"
+	// ConfigsProperty is a JSON object of the topic's settings: those that were set.
+	ConfigsProperty = "korvet.topic-configs"
+	// DeletingProperty is "true" from before the first of the table's objects is deleted: what is left of it is nobody's log.
+	DeletingProperty = "korvet.deleting"
+)
+
+// About is what a table tells of itself and of the topic whose records it has.
+type About struct {
+	Topic      string
+	TopicID    uuid.UUID
+	Partitions int32             // at least one more than any partition that the table has records of
+	Configs    map[string]string // of the topic; only what was set
+	Deleting   bool              // it is being deleted: records may be missing
+	UpdatedMs  int64             // when the table was changed last, by the clock of who did
+	Version    int64             // number of its metadata file
+	Bytes      int               // of the metadata file
+	Snapshots  int
+}
+
+// About reads the state's properties.
+func (s *State) About() (About, error) {
+	m, p := s.version.Metadata, s.version.Metadata.Properties()
+	a := About{
+		Topic: p[topicProperty], Deleting: p[DeletingProperty] == "true", UpdatedMs: m.LastUpdatedMillis(),
+		Version: s.version.Number, Bytes: len(s.version.Raw), Snapshots: len(m.Snapshots()), Configs: map[string]string{},
+	}
+	fail := func(name string, err error) (About, error) {
+		return About{}, fmt.Errorf("read %s: property %s: %w", s.version.Location, name, err)
+	}
+	var err error
+	if a.TopicID, err = uuid.Parse(p[topicIDProperty]); err != nil {
+		return fail(topicIDProperty, err)
+	}
+	if text, ok := p[PartitionsProperty]; ok {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return fail(PartitionsProperty, err)
+		}
+		a.Partitions = int32(n)
+	}
+	for partition := range s.Ends {
+		a.Partitions = max(a.Partitions, partition+1)
+	}
+	if text, ok := p[ConfigsProperty]; ok {
+		if err := json.Unmarshal([]byte(text), &a.Configs); err != nil {
+			return fail(ConfigsProperty, err)
+		}
+	}
+	if a.Topic == "" {
+		return fail(topicProperty, fmt.Errorf("it is missing"))
+	}
+	return a, nil
+}
+
+// Snapshot is one of the table's, as its metadata tells.
+type Snapshot struct {
+	ID, Parent, Sequence int64 // Parent 0: none
+	AtMs                 int64
+	Operation            string            // append, replace, overwrite or delete
+	Summary              map[string]string // what the writer noted
+	Current              bool
+}
+
+// Snapshots lists the state's, oldest first.
+func (s *State) Snapshots() []Snapshot {
+	current := s.Snapshot()
+	var list []Snapshot
+	for _, one := range s.version.Metadata.Snapshots() {
+		n := Snapshot{ID: one.SnapshotID, Sequence: one.SequenceNumber, AtMs: one.TimestampMs, Current: one.SnapshotID == current}
+		if one.ParentSnapshotID != nil {
+			n.Parent = *one.ParentSnapshotID
+		}
+		if one.Summary != nil {
+			n.Operation, n.Summary = string(one.Summary.Operation), one.Summary.Properties
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// MetadataLocation is where the state's metadata file is.
+func (s *State) MetadataLocation() string { return s.version.Location }

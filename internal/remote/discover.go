@@ -1,0 +1,82 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/metadata"
+)
+
+// Found is a table that lies below a namespace's folder, known from the store alone.
+type Found struct {
+	metadata.Table
+	About tables.About
+	State *tables.State
+	Open  *tables.Table
+	Err   error // why it cannot be read; of the rest only Location and Name hold then
+}
+
+// NamespaceFolder is the folder of a namespace's tables.
+func (s *Settings) NamespaceFolder() string {
+	return strings.TrimRight(s.Path, "/") + "/" + s.Namespace + "/"
+}
+
+// Discover reads the newest state of each table below a namespace's folder, by what the store has there: no Redis is asked.
+// Folders without a table are passed over. each is called in the order of the folders' names.
+func Discover(ctx context.Context, s Settings, objects store.Store, each func(*Found) error) error {
+	folder := s.NamespaceFolder()
+	names, err := objects.Folders(ctx, folder)
+	if err != nil {
+		return fmt.Errorf("look for tables: %w", err)
+	}
+	for _, name := range names {
+		f := discover(ctx, s, objects, folder+name)
+		if errors.Is(f.Err, chain.ErrNoTable) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := each(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func discover(ctx context.Context, s Settings, objects store.Store, location string) *Found {
+	f := &Found{Table: metadata.Table{Name: TableName(location), Location: location}}
+	c := &chain.Chain{Store: objects, Hint: noHint{}, Location: location, Now: time.Now}
+	f.Open = tables.Open(c, s.Namespace, f.Name)
+	if f.State, f.Err = f.Open.State(ctx); f.Err != nil {
+		return f
+	}
+	if f.About, f.Err = f.State.About(); f.Err == nil {
+		f.Topic, f.TopicID = f.About.Topic, f.About.TopicID
+	}
+	return f
+}
+
+// suffix is what a table's folder has behind the table's name: "-", 8 digits of the topic's id, "-" and 4 random ones.
+const suffix = 14
+
+// TableName is the name in the catalog of the table that lies in a folder.
+func TableName(location string) string {
+	name := location[strings.LastIndexByte(location, '/')+1:]
+	if n := len(name) - suffix; n > 0 && name[n] == '-' && name[n+9] == '-' {
+		return name[:n]
+	}
+	return name
+}
+
+// noHint knows nothing: the table's own hint file, or a listing, tells.
+type noHint struct{}
+
+func (noHint) Load(context.Context, string) (int64, error) { return 0, nil }
+func (noHint) Store(context.Context, string, int64) error  { return nil }

@@ -103,6 +103,9 @@ func (b *Broker) open(ctx context.Context) error {
 		RedisUp:    func() bool { p := b.current(); return p != nil && p.shard.Available() },
 	})
 	b.http = httpapi.New(httpapi.Options{NotReady: b.notReady, Metrics: b.metrics.Handler(), Profiles: b.cfg.HTTP.Pprof})
+	if err := b.prepareRemote(ctx); err != nil {
+		return err
+	}
 	return b.chooseRedis(ctx)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/korvet-io/korvet/internal/metrics"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/remote"
 	"github.com/korvet-io/korvet/internal/topicconfig"
 	"github.com/korvet-io/korvet/internal/worker"
 )
@@ -31,6 +32,7 @@ type parts struct {
 	shard        *redisstream.Shard
 	replicas     *redisstream.Replicas // nil: Redis is run without
 	logs         *partition.Manager
+	tier         *remote.Tier // nil: there is no remote tier
 	dictionaries *dictionary.Registry
 	groups       *coordinator.Coordinator
 	worker       *worker.Worker
@@ -78,6 +80,9 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 	}
 	options, err := streamOptions(b.cfg.Messages, b.cfg.Storage)
 	if err != nil {
+		return nil, err
+	}
+	if err = b.openRemote(ctx, p); err != nil {
 		return nil, err
 	}
 	b.openLogs(p, options)

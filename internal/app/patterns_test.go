@@ -15,11 +15,11 @@ func TestPatternsThatTheConfigurationTakesAreTakenByTheServer(t *testing.T) {
 		"1MB", "1048575", "1048576", "2147483647", "2147483648", "2GB", "1TB", "8EB", "9223372036854775807", "9223372036854775808",
 		"true", "false", "maybe", "none", "gzip", "GZIP", "zstd", "producer", "10000", "10001", "a*", "*", "?", "[a", "[a]", "a]", `a\`, "{a}", "a b", "ä",
 	}
-	fields := []string{"name", "auto-create", "partitions", "storage-compression-type", "retention-time", "retention-bytes", "segment-time", "segment-bytes"}
+	fields := []string{"name", "auto-create", "partitions", "storage-compression-type", "retention-time", "retention-bytes", "segment-time", "segment-bytes", "local-retention-time", "local-retention-bytes", "remote-storage-enabled"}
 	for _, field := range fields {
 		taken := 0
 		for _, text := range texts {
-			flags := []string{"--korvet.topics[0].name=a*", "--korvet.topics[0]." + field + "=" + text}
+			flags := []string{"--korvet.storage.remote.path=file:///tier", "--korvet.topics[0].name=a*", "--korvet.topics[0]." + field + "=" + text}
 			cfg, _, err := config.Load(config.Sources{NoFile: true, Flags: flags})
 			if err != nil {
 				continue

@@ -89,6 +89,7 @@ func (b *Broker) metadataOptions(schema *topicconfig.Schema) metadata.Options {
 		BrokerID:  c.ID,
 		Host:      c.AdvertisedHost,
 		Port:      int32(c.AdvertisedPort),
+		Tables:    tablesPlace(&b.cfg),
 		CreatedBy: "korvet " + b.opt.Version,
 		Timeout:   min(b.cfg.Redis.Timeout, max(c.StaleAfter, time.Second)), // a heartbeat that takes longer is worth nothing
 		NoBroker:  !c.Enabled,
@@ -100,7 +101,7 @@ func (b *Broker) metadataOptions(schema *topicconfig.Schema) metadata.Options {
 }
 
 func topicOptions(c *config.Config) topicconfig.Options {
-	o := topicconfig.Options{Defaults: map[string]string{"storage.compression.type": c.Storage.Compression.Codec}}
+	o := topicconfig.Options{RemoteStorage: c.Storage.Remote.Path != "", Defaults: map[string]string{"storage.compression.type": c.Storage.Compression.Codec}}
 	for _, p := range c.Topics {
 		o.Patterns = append(o.Patterns, topicconfig.Pattern{Name: p.Name, AutoCreate: p.AutoCreate, Partitions: p.Partitions, Configs: p.Configs})
 	}

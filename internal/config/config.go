@@ -113,11 +113,12 @@ type Redis struct {
 // Address is the host:port of a Redis without URI.
 func (r Redis) Address() string { return net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) }
 
-// Storage is the local tier.
+// Storage is where records are kept.
 type Storage struct {
 	WriteConnections int
 	Compression      Compression
 	Worker           Worker
+	Remote           Remote
 }
 
 // Worker is the storage worker. Of all processes that run one, the one that holds the lease works.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,12 @@ func (c *Config) Kafka(values *Values) []KafkaSetting {
 			k.Type, k.Value = "string", v
 		case time.Duration:
 			k.Type, k.Value = "long", fmt.Sprint(v.Milliseconds())
+		case int64:
+			k.Type, k.Value = "long", fmt.Sprint(v)
+		case Bytes:
+			if k.Value = fmt.Sprint(int64(v)); row.check(Bytes(math.MaxInt32+1)) == "" { // as Kafka has it: what may be larger
+				k.Type = "long"
+			}
 		default:
 			k.Value = fmt.Sprint(v)
 		}

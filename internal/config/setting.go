@@ -15,7 +15,7 @@ import (
 type setting struct {
 	name     string
 	def      string            // default, as text
-	field    func(*Config) any // pointer to its place: *string, *bool, *int, *int32, *Bytes or *time.Duration
+	field    func(*Config) any // pointer to its place: *string, *bool, *int, *int32, *int64, *Bytes or *time.Duration
 	check    func(any) string  // what is wrong with a parsed value, or ""
 	doc      string
 	secret   bool

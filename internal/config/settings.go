@@ -17,6 +17,8 @@ var settings = sync.OnceValue(func() []setting {
 	rows = append(rows, redisSettings("korvet.storage.local.redis.", "korvet.redis.", func(c *Config) *Redis { return &c.Messages })...)
 	rows = append(rows, otherSettings()...)
 	rows = append(rows, compressionSettings()...)
+	rows = append(rows, remoteSettings()...)
+	rows = append(rows, remoteKafkaSettings()...)
 	return append(rows, laterSettings()...)
 })
 
@@ -176,14 +178,6 @@ func laterSettings() []setting {
 		{"korvet.broker.sasl.enabled", "false", "Clients log in."},
 		{"korvet.broker.sasl.mechanisms", "SCRAM-SHA-256", "How they may."},
 		{"korvet.broker.acl.enabled", "false", "Access control."},
-		{"korvet.storage.remote.path", "", "Object store of the remote tier."},
-		{"korvet.storage.remote.s3.region", "", "Its region."},
-		{"korvet.storage.remote.s3.endpoint", "", "Its endpoint."},
-		{"korvet.storage.remote.s3.path-style-access", "false", "Buckets as paths."},
-		{"korvet.storage.remote.s3.access-key-id", "", "Access key."},
-		{"korvet.storage.remote.s3.secret-access-key", "", "Secret key."},
-		{"korvet.storage.remote.iceberg.row-group-size", "128MB", "Row group of a data file."},
-		{"korvet.storage.remote.iceberg.target-file-size", "128MB", "Size of a data file."},
 	} {
 		rows = append(rows, setting{name: r.name, def: r.def, doc: r.doc, later: true, secret: secretName(r.name)})
 	}

@@ -51,11 +51,15 @@ var topicFields = []topicField{
 	}},
 	{name: "retention-time", doc: "The topic's `retention.ms`, as a duration; -1: for ever.", set: patternTime("retention.ms", -1)},
 	{name: "retention-bytes", doc: "Its `retention.bytes`; -1: no limit.", set: patternBytes("retention.bytes", -1, math.MaxInt64)},
-	{name: "local-retention-time", later: true},
-	{name: "local-retention-bytes", later: true},
+	{name: "local-retention-time", doc: "Its `local.retention.ms`, as a duration; -2: as long as `retention.ms`; -1: for ever.", set: patternLocalTime},
+	{name: "local-retention-bytes", doc: "Its `local.retention.bytes`; -2: as much as `retention.bytes`; -1: no limit.", set: patternLocalBytes},
 	{name: "segment-time", doc: "Its `segment.ms`, as a duration.", set: patternTime("segment.ms", 1)},
 	{name: "segment-bytes", doc: "Its `segment.bytes`; -1: one stream.", set: patternBytes("segment.bytes", 1<<20, math.MaxInt32)},
-	{name: "remote-storage-enabled", later: true},
+	{name: "remote-storage-enabled", doc: "Whether such a topic is copied to the remote tier (`remote.storage.enable`), unless its creation says otherwise, it is compacted or one of Kafka's own. Stored as the topic's own when it is created: topics that exist keep theirs. true needs `korvet.storage.remote.path`.", set: func(p *TopicPattern, text string) error {
+		b, err := parseBool(text)
+		p.put("remote.storage.enable", strconv.FormatBool(b))
+		return err
+	}},
 }
 
 // patternTime sets a topic setting in ms, of at least so many.
@@ -80,6 +84,23 @@ func patternBytes(setting string, least, most int64) func(*TopicPattern, string)
 		p.put(setting, strconv.FormatInt(int64(n), 10))
 		return err
 	}
+}
+
+// patternLocalTime and patternLocalBytes take -2, too: the total.
+func patternLocalTime(p *TopicPattern, text string) error {
+	if text == "-2" {
+		p.put("local.retention.ms", text)
+		return nil
+	}
+	return patternTime("local.retention.ms", -1)(p, text)
+}
+
+func patternLocalBytes(p *TopicPattern, text string) error {
+	if text == "-2" {
+		p.put("local.retention.bytes", text)
+		return nil
+	}
+	return patternBytes("local.retention.bytes", 0, math.MaxInt64)(p, text)
 }
 
 func (p *TopicPattern) put(setting, value string) {

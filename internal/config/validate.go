@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Validate returns what is wrong between settings that are right one by one.
 func (c *Config) Validate() Problems {
@@ -24,5 +27,16 @@ func (c *Config) Validate() Problems {
 		fmt.Sprintf("must not exceed korvet.broker.group-max-session-timeout-ms, %v", g.MaxSession))
 	add(g.ConsumerHeartbeat >= g.ConsumerSession, "korvet.broker.group-consumer-heartbeat-interval-ms", g.ConsumerHeartbeat,
 		fmt.Sprintf("must be below korvet.broker.group-consumer-session-timeout-ms, %v", g.ConsumerSession))
+	r := &c.Storage.Remote
+	add(r.Path != "" && strings.ContainsFunc(c.Namespace, notInFolder), "korvet.namespace", c.Namespace, "must be of letters, digits, -, _ and . with korvet.storage.remote.path: a folder there is called so")
+	add(r.Path != "" && strings.Trim(c.Namespace, ".") == "", "korvet.namespace", c.Namespace, "must not be dots alone with korvet.storage.remote.path: a folder there is called so")
+	add((r.S3.AccessKeyID == "") != (r.S3.SecretAccessKey == ""), "korvet.storage.remote.s3.access-key-id", mask, "must be set together with korvet.storage.remote.s3.secret-access-key")
+	for n, p := range c.Topics {
+		add(r.Path == "" && p.Configs["remote.storage.enable"] == "true", fmt.Sprintf("%s[%d].remote-storage-enabled", topicsName, n), true, "needs korvet.storage.remote.path")
+	}
 	return problems
+}
+
+func notInFolder(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
 }

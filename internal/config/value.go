@@ -27,6 +27,8 @@ func assign(field any, text string) error {
 		var n int64
 		n, err = parseInt(text, 32)
 		*p = int32(n)
+	case *int64:
+		*p, err = parseInt(text, 64)
 	case *Bytes:
 		*p, err = ParseBytes(text)
 	case *time.Duration:
@@ -48,6 +50,8 @@ func deref(field any) any {
 		return *p
 	case *int32:
 		return *p
+	case *int64:
+		return *p
 	case *Bytes:
 		return *p
 	case *time.Duration:
@@ -64,6 +68,8 @@ func number(v any) (int64, func(int64) string) {
 		return int64(n), plain
 	case int32:
 		return int64(n), plain
+	case int64:
+		return n, plain
 	case Bytes:
 		return int64(n), formatBytes
 	case time.Duration:

@@ -73,6 +73,9 @@ func (s *Store) Heartbeat(ctx context.Context) error {
 	if err == nil {
 		err = s.refresh(ctx)
 	}
+	if err == nil {
+		err = s.refreshTables(ctx)
+	}
 	s.healthy.Store(err == nil)
 	return err
 }

@@ -36,10 +36,20 @@ var nodeHeartbeatLua string
 //go:embed scripts/node_leave.lua
 var nodeLeaveLua string
 
+//go:embed scripts/table_reserve.lua
+var tableReserveLua string
+
+//go:embed scripts/table_drop.lua
+var tableDropLua string
+
+//go:embed scripts/table_forget.lua
+var tableForgetLua string
+
 // scripts are run by their SHA and sent whole when Redis does not know them. Each has one key, so that all its keys are
 // in one slot.
 type scripts struct {
 	layout, topicLook, topicCreate, topicAlter, topicRemove, deletionList, configAlter, nodeLook, nodeHeartbeat, nodeLeave *rueidis.Lua
+	tableReserve, tableDrop, tableForget                                                                                   *rueidis.Lua
 }
 
 func newScripts() scripts {
@@ -54,5 +64,8 @@ func newScripts() scripts {
 		nodeLook:      rueidis.NewLuaScript(nodeLookLua),
 		nodeHeartbeat: rueidis.NewLuaScript(nodeHeartbeatLua),
 		nodeLeave:     rueidis.NewLuaScript(nodeLeaveLua),
+		tableReserve:  rueidis.NewLuaScript(tableReserveLua),
+		tableDrop:     rueidis.NewLuaScript(tableDropLua),
+		tableForget:   rueidis.NewLuaScript(tableForgetLua),
 	}
 }

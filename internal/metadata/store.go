@@ -21,6 +21,9 @@ type Options struct {
 	BrokerID  int32
 	Host      string // what clients are told to connect to
 	Port      int32
+	// Tables is where new tables of the remote tier are put: korvet.storage.remote.path and the namespace, without a slash at its
+	// end. Empty: this process makes none.
+	Tables    string
 	CreatedBy string // name and version of the program, noted in a new namespace
 	// NoBroker opens the store for a process that is no broker: none is registered, and heartbeats only read.
 	NoBroker bool
@@ -51,6 +54,7 @@ type Store struct {
 
 	snap    atomic.Pointer[snapshot]
 	configs atomic.Pointer[configSnapshot]
+	tables  atomic.Pointer[tableSnapshot]
 	apply   sync.Mutex // held while a new snapshot is made
 	misses  misses
 	deleted chan struct{} // capacity 1: something waits in korvet:topics:deleting
@@ -67,6 +71,7 @@ func Open(ctx context.Context, client rueidis.Client, opt Options) (*Store, erro
 	s.misses.init(opt.MissInterval, opt.Now)
 	s.snap.Store(&snapshot{})
 	s.configs.Store(&configSnapshot{})
+	s.tables.Store(&tableSnapshot{})
 	id, err := newClusterID(opt.Random)
 	if err != nil {
 		return nil, err
@@ -113,6 +118,7 @@ func (s *Store) topicsKey() string   { return s.key("topics") }
 func (s *Store) deletingKey() string { return s.key("topics:deleting") }
 func (s *Store) nodesKey() string    { return s.key("broker:nodes") }
 func (s *Store) configsKey() string  { return s.key("configs") }
+func (s *Store) tablesKey() string   { return s.key("storage:tables") }
 
 // run executes a script on its key, one that writes nothing before what may be refused. Failures are ErrUnavailable, also those
 // that are ErrFull or ErrNotSaved.

@@ -1,6 +1,18 @@
 package metadata
 
-import "github.com/google/uuid"
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/redis/rueidis"
+)
 
 // Table says which table of the remote tier holds a life of a topic. The table's own properties say so, too.
 type Table struct {
@@ -8,4 +20,153 @@ type Table struct {
 	Topic    string    `json:"topic"`
 	TopicID  uuid.UUID `json:"id"`
 	Location string    `json:"location"` // with a scheme, without a slash at its end; never another table's
+	// Dropped tells that it is no topic's any more: its objects are being deleted.
+	Dropped bool `json:"dropped,omitempty"`
+}
+
+// ErrNoTables is the wish for a table where no place for tables is known (Options.Tables).
+var ErrNoTables = errors.New("korvet.storage.remote.path is not set")
+
+// maxFolderName bounds a table's name in its location: with what follows it is a file name everywhere.
+const maxFolderName = 200
+
+// TableName is the name of a topic's table, unless another topic's table has it: the topic's in lower case, other characters
+// as _.
+func TableName(topic string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_':
+			return r
+		}
+		return '_'
+	}, topic)
+}
+
+// TableOf finds the table of a life of a topic, from memory; false where it has none.
+func (s *Store) TableOf(topicID uuid.UUID) (Table, bool) {
+	t, ok := s.tables.Load().byTopic[topicID]
+	return t, ok
+}
+
+// Tables lists all tables by name, also those that are being deleted, from memory. It must not be changed.
+func (s *Store) Tables() []Table { return s.tables.Load().all }
+
+// EnsureTable returns the table of a life of a topic, and reserves a name and a location when it has none. When it returns the
+// others find it after their next heartbeat at the latest. ErrNoTables, ErrSuperseded, ErrUnavailable (then it may be reserved).
+func (s *Store) EnsureTable(ctx context.Context, topic *Topic) (Table, error) {
+	if t, ok := s.TableOf(topic.ID); ok {
+		return t, nil
+	}
+	if s.opt.Tables == "" {
+		return Table{}, fmt.Errorf("reserve table of topic %s: %w", topic.Name, ErrNoTables)
+	}
+	err := s.ready()
+	var t Table
+	for number := 1; err == nil; number++ {
+		var taken bool
+		if t, taken, err = s.reserve(ctx, topic, number); err == nil && !taken {
+			return t, nil
+		}
+	}
+	return Table{}, fmt.Errorf("reserve table of topic %s: %w", topic.Name, err)
+}
+
+// reserve tries the topic's name, or the one with a number at its end.
+func (s *Store) reserve(ctx context.Context, topic *Topic, number int) (t Table, taken bool, err error) {
+	name := TableName(topic.Name)
+	if number > 1 {
+		name += "_" + strconv.Itoa(number)
+	}
+	if s.tables.Load().has(name) {
+		return t, true, nil
+	}
+	var random [4]byte
+	if _, err := io.ReadFull(s.opt.Random, random[:]); err != nil {
+		return t, false, fmt.Errorf("make location: %w", err)
+	}
+	t = Table{Name: name, Topic: topic.Name, TopicID: topic.ID}
+	t.Location = s.opt.Tables + "/" + name[:min(len(name), maxFolderName)] + "-" + hex.EncodeToString(topic.ID[:4]) + "-" + hex.EncodeToString(random[:])
+	encoded, revision, err := s.encodeTable(t)
+	if err != nil {
+		return t, false, err
+	}
+	answer, err := s.run(ctx, s.scripts.tableReserve, s.tablesKey(), name, topic.ID.String(), encoded, revision)
+	if err != nil {
+		return t, false, err
+	}
+	switch text(answer, 0) {
+	case "OK":
+		s.putTable(t, text(answer, 1), revision)
+		return t, false, nil
+	case "HAVE":
+		if t, err = decodeTable(text(answer, 1)); err == nil {
+			s.putTable(t, "", "")
+		}
+		return t, false, err
+	}
+	return t, true, nil
+}
+
+// DropTable parts a table from its topic, for good: what is left to be done is to delete its objects and to forget it. It may be
+// repeated. ErrSuperseded, ErrUnavailable (then it may be done).
+func (s *Store) DropTable(ctx context.Context, t Table) error {
+	t.Dropped = true
+	encoded, revision, err := s.encodeTable(t)
+	if err == nil {
+		err = s.changeTable(ctx, s.scripts.tableDrop, t.Name, t.TopicID.String(), t.Location, encoded, revision)
+	}
+	if err != nil {
+		return fmt.Errorf("drop table %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// ForgetTable frees the name of a table of which no object is left. It may be repeated. ErrSuperseded, ErrUnavailable (then it
+// may be done).
+func (s *Store) ForgetTable(ctx context.Context, t Table) error {
+	_, err := s.do(ctx, s.redis.B().Del().Key(s.tableHintKey(t.Location)).Build())
+	var revision string
+	if err == nil {
+		revision, err = s.newRevision()
+	}
+	if err == nil {
+		err = s.changeTable(ctx, s.scripts.tableForget, t.Name, t.TopicID.String(), t.Location, revision)
+	}
+	if err != nil {
+		return fmt.Errorf("forget table %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// changeTable runs a script that changes one table, and reads all again: that happens rarely.
+func (s *Store) changeTable(ctx context.Context, script *rueidis.Lua, args ...string) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
+	if _, err := s.run(ctx, script, s.tablesKey(), args...); err != nil {
+		return err
+	}
+	return s.reloadTables(ctx)
+}
+
+func (s *Store) encodeTable(t Table) (encoded, revision string, err error) {
+	b, err := json.Marshal(t)
+	if err != nil {
+		return "", "", fmt.Errorf("encode table: %w", err)
+	}
+	revision, err = s.newRevision()
+	return string(b), revision, err
+}
+
+func decodeTable(encoded string) (Table, error) {
+	var t Table
+	if err := json.Unmarshal([]byte(encoded), &t); err != nil {
+		return t, fmt.Errorf("decode table: %w", err)
+	}
+	if t.Name == "" || t.TopicID == uuid.Nil || t.Location == "" || strings.HasSuffix(t.Location, "/") {
+		return t, fmt.Errorf("decode table: name %q, topic %s, location %q", t.Name, t.TopicID, t.Location)
+	}
+	return t, nil
 }

@@ -1,5 +1,5 @@
 // Package metadata keeps topics, brokers, settings that change while brokers run and the cluster's identity in Redis:
-// korvet:topics, korvet:topics:deleting, korvet:broker:nodes, korvet:configs, korvet:meta. Scripts are files beside the code that calls them.
+// korvet:topics, korvet:topics:deleting, korvet:broker:nodes, korvet:configs, korvet:storage:tables, korvet:meta. Scripts are files beside the code that calls them.
 package metadata
 
 import (

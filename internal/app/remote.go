@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/config"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/remote"
+)
+
+// remotePathSetting is named by messages about the place of the remote tier.
+const remotePathSetting = "korvet.storage.remote.path"
+
+// remoteCheckTimeout bounds the look at the store when the broker starts.
+const remoteCheckTimeout = 10 * time.Second
+
+func storeOptions(c *config.S3) store.S3 {
+	return store.S3{Region: c.Region, Endpoint: c.Endpoint, PathStyle: c.PathStyle, AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey}
+}
+
+func remoteSettings(c *config.Config) remote.Settings {
+	return remote.Settings{Path: c.Storage.Remote.Path, Namespace: c.Namespace, S3: storeOptions(&c.Storage.Remote.S3)}
+}
+
+// tablesPlace is where the namespace's tables are; "": there is no remote tier.
+func tablesPlace(c *config.Config) string {
+	if c.Storage.Remote.Path == "" {
+		return ""
+	}
+	return strings.TrimRight(c.Storage.Remote.Path, "/") + "/" + c.Namespace
+}
+
+// prepareRemote does what must succeed before anything runs: settings that cannot work stop the start. A store that does not
+// answer does not.
+func (b *Broker) prepareRemote(ctx context.Context) error {
+	r := &b.cfg.Storage.Remote
+	if r.Path == "" {
+		return nil
+	}
+	objects, err := store.Open(ctx, r.Path, storeOptions(&r.S3))
+	if err != nil {
+		return fmt.Errorf("%s=%s: %w", remotePathSetting, r.Path, err)
+	}
+	if dir, isFile := strings.CutPrefix(r.Path, "file://"); isFile {
+		if err := writableDir(dir); err != nil {
+			return fmt.Errorf("%s=%s: %w", remotePathSetting, r.Path, err)
+		}
+		return nil
+	}
+	b.running.Go(func() { b.checkStore(objects) })
+	return nil
+}
+
+// checkStore warns early of a store that refuses or does not answer; it may be away for a while, and topics that are not tiered
+// do not need it.
+func (b *Broker) checkStore(objects store.Store) {
+	ctx, cancel := context.WithTimeout(context.Background(), remoteCheckTimeout)
+	defer cancel()
+	_, err := objects.Size(ctx, tablesPlace(&b.cfg)+"/check")
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		b.log.Warn("the store of the remote tier cannot be used now; nothing is copied to it until it can", remotePathSetting, b.cfg.Storage.Remote.Path, "error", err)
+	}
+}
+
+// writableDir makes a directory, unless it is there, and sees that files can be made in it.
+func writableDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("create directory: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".korvet-check-")
+	if err != nil {
+		return fmt.Errorf("write to directory: %w", err)
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("write to directory: %w", err)
+	}
+	return nil
+}
+
+// openRemote opens the remote tier, if there is one.
+func (b *Broker) openRemote(ctx context.Context, p *parts) (err error) {
+	if b.cfg.Storage.Remote.Path == "" {
+		return nil
+	}
+	p.tier, err = remote.Open(ctx, remoteSettings(&b.cfg), p.store, p.store.TableHint(), b.log.With(componentKey, "remote"))
+	return err
+}

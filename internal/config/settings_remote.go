@@ -1,0 +1,115 @@
+package config
+
+import (
+	"math"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Remote is the remote tier.
+type Remote struct {
+	Path         string // file:///dir or s3://bucket/prefix; empty: there is none
+	S3           S3
+	RowGroupSize Bytes // of records as they are before they are encoded
+	FileSize     Bytes // of data files, about
+	BloomFilter  bool  // on keys
+	CopyMaxBytes int64 // a second that are copied at most
+	CopyThreads  int   // partitions that are copied at a time
+	FetchMaxWait time.Duration
+	IndexCache   Bytes
+	ListTimeout  time.Duration // for ListOffsets
+}
+
+// S3 is how an S3-compatible store is reached. What is empty is the AWS SDK's to find.
+type S3 struct {
+	Region          string
+	Endpoint        string
+	PathStyle       bool
+	AccessKeyID     string
+	SecretAccessKey string
+}
+
+// remoteSettings are the rows of the remote tier.
+func remoteSettings() []setting {
+	of := func(c *Config) *Remote { return &c.Storage.Remote }
+	const group = "korvet.storage.remote."
+	return []setting{
+		{name: group + "path", field: func(c *Config) any { return &of(c).Path }, check: remotePath,
+			doc: "Where sealed segments of topics with `remote.storage.enable=true` are copied to: `file:///directory` or `s3://bucket/prefix`. The same for every broker and worker. Unset: there is no remote tier. See [tiered storage](tiered-storage.md)."},
+		{name: group + "s3.region", field: func(c *Config) any { return &of(c).S3.Region },
+			doc: "Region of the bucket. Unset: as the AWS SDK finds it, else us-east-1."},
+		{name: group + "s3.endpoint", field: func(c *Config) any { return &of(c).S3.Endpoint }, check: endpoint,
+			doc: "URL of an S3-compatible server. Unset: AWS."},
+		{name: group + "s3.path-style-access", def: "false", field: func(c *Config) any { return &of(c).S3.PathStyle },
+			doc: "Name the bucket in the path, not in the host. Most servers other than AWS need it."},
+		{name: group + "s3.access-key-id", field: func(c *Config) any { return &of(c).S3.AccessKeyID }, secret: true,
+			doc: "Access key, together with the secret one. Unset: the AWS SDK's chain (its environment variables, its files, the machine's role)."},
+		{name: group + "s3.secret-access-key", field: func(c *Config) any { return &of(c).S3.SecretAccessKey }, secret: true,
+			doc: "Secret access key."},
+		{name: group + "iceberg.row-group-size", def: "16MB", field: func(c *Config) any { return &of(c).RowGroupSize }, check: between(64<<10, 1<<30),
+			doc: "Records of a row group of a data file, before they are encoded. One is in memory for each partition that is copied, and a seek of a consumer reads a part of one."},
+		{name: group + "iceberg.target-file-size", def: "128MB", field: func(c *Config) any { return &of(c).FileSize }, check: between(64<<10, 1<<40),
+			doc: "Size of a data file, about: adjacent segments of a partition are gathered up to it."},
+		{name: group + "iceberg.key-bloom-filter", def: "false", field: func(c *Config) any { return &of(c).BloomFilter },
+			doc: "Write a bloom filter of the keys into data files, so that engines that look for one key read fewer of them."},
+	}
+}
+
+// remoteKafkaSettings are those that Kafka's remote log manager has, too, under its names.
+func remoteKafkaSettings() []setting {
+	of := func(c *Config) *Remote { return &c.Storage.Remote }
+	return []setting{
+		{name: "korvet.broker.remote-log-manager-copy-max-bytes-per-second", kafka: "remote.log.manager.copy.max.bytes.per.second", dynamic: true, def: "9223372036854775807", field: func(c *Config) any { return &of(c).CopyMaxBytes }, check: atLeast(1),
+			doc: "Bytes that the storage worker copies to the remote tier in a second at most. The default is no limit."},
+		{name: "korvet.broker.remote-log-manager-copier-thread-pool-size", kafka: "remote.log.manager.copier.thread.pool.size", dynamic: true, def: "10", field: func(c *Config) any { return &of(c).CopyThreads }, check: between(1, 1000),
+			doc: "Partitions that are copied to the remote tier at a time."},
+		{name: "korvet.broker.remote-fetch-max-wait-ms", kafka: "remote.fetch.max.wait.ms", dynamic: true, def: "500ms", field: func(c *Config) any { return &of(c).FetchMaxWait }, check: between(1, math.MaxInt32),
+			doc: "How long a Fetch waits for the remote tier before it is answered with what there is."},
+		{name: "korvet.broker.remote-list-offsets-request-timeout-ms", kafka: "remote.list.offsets.request.timeout.ms", dynamic: true, def: "30s", field: func(c *Config) any { return &of(c).ListTimeout }, check: between(1, math.MaxInt32),
+			doc: "How long ListOffsets waits for the remote tier before it is answered REQUEST_TIMED_OUT."},
+		{name: "korvet.broker.remote-log-index-file-cache-total-size-bytes", kafka: "remote.log.index.file.cache.total.size.bytes", dynamic: true, def: "64MB", field: func(c *Config) any { return &of(c).IndexCache }, check: atLeast(1),
+			doc: "Memory for what was read of data files' ends: where their row groups and pages are."},
+	}
+}
+
+// remotePath checks what can be checked without looking: whether the place can be used shows when it is opened.
+func remotePath(v any) string {
+	text := v.(string)
+	if text == "" {
+		return ""
+	}
+	const form = "must be file:///directory or s3://bucket/prefix"
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return form
+	case u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.ContainsAny(text, "%\\*?#"):
+		return form + ", without %, ?, #, *, @ and \\"
+	case u.Scheme == "file" && (u.Host != "" || !strings.HasPrefix(u.Path, "/")):
+		return "must name an absolute directory: file:///directory"
+	case u.Scheme == "file" && strings.Trim(u.Path, "/") == "":
+		return "must not be the root directory"
+	case u.Scheme == "s3" && u.Host == "":
+		return "must name a bucket: s3://bucket/prefix"
+	case u.Scheme != "file" && u.Scheme != "s3":
+		return form + "; other stores are not in this version"
+	}
+	for _, part := range strings.Split(strings.Trim(u.Path, "/"), "/") {
+		if part == "." || part == ".." || part == "" && strings.Trim(u.Path, "/") != "" {
+			return "must not hold //, . or .. as a folder"
+		}
+	}
+	return ""
+}
+
+func endpoint(v any) string {
+	text := v.(string)
+	if text == "" {
+		return ""
+	}
+	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return "must be http://host[:port] or https://host[:port]"
+	}
+	return ""
+}

@@ -87,6 +87,12 @@ var compactSettleLua string
 //go:embed compact_copy.lua
 var compactCopyLua string
 
+//go:embed restore.lua
+var restoreLua string
+
+//go:embed restore_lease.lua
+var restoreLeaseLua string
+
 //go:embed uncopy.lua
 var uncopyLua string
 
@@ -123,6 +129,9 @@ var (
 	compactSettleScript = newScript(guardLua + compactSettleLua)
 	compactCopyScript   = newScript(guardLua + compactCopyLua)
 	uncopyScript        = newScript(guardLua + uncopyLua)
+
+	restoreScript      = newScript(restoreLua)
+	restoreLeaseScript = newScript(restoreLeaseLua)
 
 	dictionaryDropScript   = newScript(guardLua + dictionaryDropLua)
 	dictionaryForgetScript = newScript(dictionaryForgetLua)

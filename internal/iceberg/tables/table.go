@@ -108,6 +108,11 @@ func (s *State) Snapshot() int64 {
 	return 0
 }
 
+// MetadataFile is where the state's metadata file is, and what is in it.
+func (s *State) MetadataFile() (location string, raw []byte) {
+	return s.version.Location, s.version.Raw
+}
+
 // State reads the newest state.
 func (t *Table) State(ctx context.Context) (*State, error) {
 	v, err := t.chain.Current(ctx)

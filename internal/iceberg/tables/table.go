@@ -108,10 +108,8 @@ func (s *State) Snapshot() int64 {
 	return 0
 }
 
-// MetadataFile is where the state's metadata file is, and what is in it.
-func (s *State) MetadataFile() (location string, raw []byte) {
-	return s.version.Location, s.version.Raw
-}
+// Raw is what is in the state's metadata file. It must not be changed.
+func (s *State) Raw() []byte { return s.version.Raw }
 
 // State reads the newest state.
 func (t *Table) State(ctx context.Context) (*State, error) {

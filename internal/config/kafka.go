@@ -47,7 +47,11 @@ func (c *Config) Kafka(values *Values) []KafkaSetting {
 		k.Set = value.Origin != originDefault
 		list = append(list, k)
 	}
-	return list
+	path, _ := values.lookup("korvet.storage.remote.path")
+	return append(list, KafkaSetting{
+		Name: "remote.log.storage.system.enable", Type: "boolean", Value: fmt.Sprint(c.Storage.Remote.Path != ""), Set: path.Origin != originDefault,
+		Doc: "Whether there is a remote tier: korvet.storage.remote.path is set.",
+	})
 }
 
 // ParseKafka checks a new value of a dynamic setting and returns it in Kafka's units.

@@ -7,7 +7,7 @@ import (
 
 func TestKafkaSettingsAreInKafkasUnits(t *testing.T) {
 	t.Chdir(t.TempDir())
-	c, values, err := Load(Sources{Flags: []string{"--korvet.broker.producer-id-expiration-ms=2h", "--korvet.broker.num-partitions=3"}})
+	c, values, err := Load(Sources{Flags: []string{"--korvet.broker.producer-id-expiration-ms=2h", "--korvet.broker.num-partitions=3", "--korvet.storage.remote.path=file:///tier"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,6 +20,10 @@ func TestKafkaSettingsAreInKafkasUnits(t *testing.T) {
 		{Name: "num.partitions", Type: "int", Value: "3", Set: true},
 		{Name: "auto.create.topics.enable", Type: "boolean", Value: "true"},
 		{Name: "fetch.max.bytes", Type: "int", Value: "57671680"},
+		{Name: "remote.log.storage.system.enable", Type: "boolean", Value: "true", Set: true},
+		{Name: "remote.log.manager.task.interval.ms", Type: "long", Value: "60000"},
+		{Name: "remote.log.manager.copy.max.bytes.per.second", Type: "long", Value: "9223372036854775807", Dynamic: true},
+		{Name: "remote.log.index.file.cache.total.size.bytes", Type: "long", Value: "67108864", Dynamic: true},
 	} {
 		k := got[want.Name]
 		k.Doc = ""
@@ -42,7 +46,7 @@ func TestDynamicSettingsAreCheckedAndPutOverWhatWasLoaded(t *testing.T) {
 		t.Errorf("in force is %+v", got)
 	}
 	for _, v := range []struct{ name, value, want string }{
-		{"max.connections", " 12 ", "12"}, {"producer.id.expiration.ms", "2h", "7200000"},
+		{"max.connections", " 12 ", "12"}, {"remote.log.manager.copy.max.bytes.per.second", "9223372036854775807", "9223372036854775807"}, {"remote.log.manager.copy.max.bytes.per.second", "0", ""}, {"remote.log.storage.system.enable", "true", ""}, {"producer.id.expiration.ms", "2h", "7200000"},
 		{"max.connections", "0", ""}, {"max.connections", "x", ""}, {"num.partitions", "2", ""}, {"", "2", ""},
 	} {
 		if got, err := ParseKafka(v.name, v.value); got != v.want || (err == nil) != (v.want != "") {

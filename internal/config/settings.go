@@ -139,7 +139,7 @@ func otherSettings() []setting {
 			doc: "Connections that write to the messages' Redis. A partition always uses the same one."},
 		{name: "korvet.storage.worker.enabled", def: "true", field: func(c *Config) any { return &c.Storage.Worker.Enabled },
 			doc: "Run the storage worker (retention, compaction, rolling of idle segments) in this process. Of all that run one, one works at a time; with false in all of them nothing is ever removed."},
-		{name: "korvet.storage.worker.tick-interval", def: "1m", field: func(c *Config) any { return &c.Storage.Worker.Tick }, check: between(100, 86_400_000),
+		{name: "korvet.storage.worker.tick-interval", kafka: "remote.log.manager.task.interval.ms", def: "1m", field: func(c *Config) any { return &c.Storage.Worker.Tick }, check: between(100, 86_400_000),
 			doc: "How often it looks at all partitions. It is woken at once by DeleteRecords and by a full Redis."},
 		{name: "korvet.storage.worker.lease-duration", def: "2m", field: func(c *Config) any { return &c.Storage.Worker.Lease }, check: between(200, 86_400_000),
 			doc: "How long the others wait for a worker that died before one of them takes over. Must exceed the tick."},

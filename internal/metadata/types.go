@@ -27,13 +27,7 @@ type Topic struct {
 func (t *Topic) Internal() bool { return IsInternal(t.Name) }
 
 // IsInternal reports whether a name is that of one of Kafka's own topics.
-func IsInternal(name string) bool {
-	switch name {
-	case "__consumer_offsets", "__transaction_state", "__share_group_state", "__remote_log_metadata":
-		return true
-	}
-	return false
-}
+func IsInternal(name string) bool { return topicconfig.Internal(name) }
 
 // Node is a live broker.
 type Node struct {

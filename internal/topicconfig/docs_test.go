@@ -40,8 +40,7 @@ server's, else the default below. Every setting of Apache Kafka 4.4 is accepted 
 milliseconds, sizes in bytes.
 
 Effect: **now** has the effect described. **later** is validated, stored and shown, and takes effect with what
-this version does not have yet: the remote tier, and the header with the append time. ` + "`remote.storage.enable=true`" + ` is refused
-until then.
+this version does not have yet: the header with the append time.
 **none** is validated, stored and shown, so that tools which set it work, and has no meaning here.
 
 | setting | type | default | Kafka's default | effect | meaning |

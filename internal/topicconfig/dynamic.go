@@ -42,5 +42,8 @@ func (s *Schema) CheckDynamic(d Dynamic) error {
 		all = map[string]string{}
 	}
 	maps.Copy(all, d.Broker)
-	return s.cross("", all, nil)
+	if err := s.cross("", all, nil); err != nil || !s.remote {
+		return err
+	}
+	return s.crossRetention("", all)
 }

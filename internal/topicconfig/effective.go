@@ -39,8 +39,12 @@ type Effective struct {
 
 	StorageCompression string // none, gzip, snappy, lz4 or zstd
 	StorageDictionary  bool
-	RemoteStorage      bool
-	RemoteCopyDisable  bool
+
+	RemoteStorage         bool // false also where the topic cannot be tiered
+	RemoteCopyDisable     bool
+	RemoteDeleteOnDisable bool
+	// A sealed segment is copied once one of these is reached: the time since its newest record, the bytes of what came after
+	// it. 0: at once; -1: this one is not looked at.
 	RemoteCopyLagMs    int64
 	RemoteCopyLagBytes int64
 }
@@ -82,12 +86,15 @@ func (s *Schema) Effective(topic string, own map[string]string) Effective {
 		StorageDictionary:           flag(storageDictionary),
 		RemoteStorage:               flag(remoteStorageEnable),
 		RemoteCopyDisable:           flag(remoteCopyDisable),
+		RemoteDeleteOnDisable:       flag(remoteDeleteOnOff),
 		RemoteCopyLagMs:             num(remoteCopyLagMs),
 		RemoteCopyLagBytes:          num(remoteCopyLagBytes),
 	}
 	if _, marked := own[storageDictionary]; !marked { // created by a version that stored values as they are, whatever this says
 		e.StorageCompression = "none"
 	}
+	// A topic that became one of these by a default is not tiered, as in Kafka.
+	e.RemoteStorage = e.RemoteStorage && !e.Compact && !Internal(topic)
 	e.resolveRetention(s.isSet(topic, own, segmentMs))
 	return e
 }
@@ -99,6 +106,12 @@ func (e *Effective) resolveRetention(segmentMsSet bool) {
 	}
 	if e.LocalRetentionBytes == -2 {
 		e.LocalRetentionBytes = e.RetentionBytes
+	}
+	if e.RemoteCopyLagMs == -1 { // KIP-1241
+		e.RemoteCopyLagMs = e.LocalRetentionMs
+	}
+	if e.RemoteCopyLagBytes == -1 {
+		e.RemoteCopyLagBytes = e.LocalRetentionBytes
 	}
 	// Without these rules a short-lived topic would be sealed by age only after its records are gone.
 	if !segmentMsSet && (e.SegmentBytes == -1 || e.RetentionMs >= 0 && e.SegmentMs > e.RetentionMs) {

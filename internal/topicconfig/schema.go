@@ -68,6 +68,15 @@ func New(opt Options) (*Schema, []error) {
 	return s, problems
 }
 
+// Internal reports whether a name is that of one of Kafka's own topics.
+func Internal(topic string) bool {
+	switch topic {
+	case "__consumer_offsets", "__transaction_state", "__share_group_state", "__remote_log_metadata":
+		return true
+	}
+	return false
+}
+
 // parseAll returns the canonical values, in the order of their names, and the errors of those that have none.
 func (s *Schema) parseAll(values map[string]string) (map[string]string, []error) {
 	out := make(map[string]string, len(values))
@@ -153,7 +162,7 @@ func (s *Schema) Resolve(topic string, own map[string]string, setting *Setting) 
 	if v, ok := own[setting.Name]; ok {
 		values = append(values, Value{v, FromTopic})
 	}
-	if setting.CreationOnly { // what others give counted when the topic was created
+	if setting.CreationOnly || setting.AtCreation { // what others give counted when the topic was created
 		return append(values, Value{setting.Default, FromDefault})
 	}
 	return append(values, s.inherited(topic, setting)...)

@@ -62,6 +62,7 @@ type Setting struct {
 	Product      bool   // Kafka does not know the setting
 	BrokerName   string // the broker setting that gives the default, under Kafka's name; empty when there is none
 	CreationOnly bool   // altering it after the creation is refused
+	AtCreation   bool   // what a pattern gives is stored as the topic's own when it is created; patterns do not count later
 	Effect       Effect
 	Doc          string
 

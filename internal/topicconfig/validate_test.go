@@ -107,15 +107,24 @@ func TestSettingsAreCheckedAgainstEachOther(t *testing.T) {
 		{given: map[string]string{"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "4"}, want: "conflict"},
 		{given: map[string]string{"storage.compression.dictionary.enabled": "true"}, want: "needs storage.compression.type=zstd"},
 		{given: map[string]string{"storage.compression.dictionary.enabled": "true", "storage.compression.type": "zstd"}},
-		{given: tiered(), want: "korvet.storage.remote.path"},
+		{given: tiered(), want: "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage. (korvet.storage.remote.path is not set.)"},
 		{given: tiered(), remote: true},
-		{given: tiered("cleanup.policy", "compact,delete"), remote: true, want: "cleanup.policy=delete"},
+		{given: tiered("cleanup.policy", "compact,delete"), remote: true, want: "Remote log storage only supports topics with cleanup.policy=delete or cleanup.policy being an empty list."},
 		{given: tiered("cleanup.policy", ""), remote: true},
 		{given: tiered("local.retention.ms", "-1"), remote: true, want: "Value must not be -1"},
 		{given: tiered("local.retention.ms", "604800001"), remote: true, want: "must not be more than retention.ms property value: 604800000"},
 		{given: tiered("local.retention.bytes", "2", "retention.bytes", "1"), remote: true, want: "must not be more than retention.bytes"},
 		{given: tiered("local.retention.ms", "-1", "retention.ms", "-1"), remote: true},
-		{given: tiered("remote.log.copy.disable", "true", "local.retention.ms", "1"), remote: true, want: "Value must equal retention.ms"},
+		{given: tiered("remote.log.copy.disable", "true", "local.retention.ms", "1"), remote: true, want: "When `remote.log.copy.disable` is set to true, the `local.retention.ms` and `retention.ms` must be set to the identical value because there will be no more logs copied to the remote storage."},
+		{given: tiered("remote.log.copy.disable", "true", "local.retention.bytes", "1"), remote: true, want: "the `local.retention.bytes` and `retention.bytes` must be set to the identical value"},
+		{given: tiered("remote.log.copy.disable", "true", "local.retention.ms", "604800000", "local.retention.bytes", "-1"), remote: true},
+		{given: tiered("remote.log.copy.disable", "true", "local.retention.ms", "-2"), remote: true},
+		{given: tiered("local.retention.ms", "0"), remote: true},
+		{given: tiered("local.retention.ms", "0", "remote.copy.lag.ms", "1"), remote: true, want: "Invalid value 1 for configuration remote.copy.lag.ms: Value must not exceed local.retention.ms (effective value: 0)"},
+		{given: tiered("local.retention.ms", "0", "remote.copy.lag.ms", "-1"), remote: true},
+		{given: tiered("retention.bytes", "5", "remote.copy.lag.bytes", "6"), remote: true, want: "Value must not exceed local.retention.bytes (effective value: 5)"},
+		{given: tiered("retention.bytes", "-1", "remote.copy.lag.bytes", "6"), remote: true},
+		{given: tiered("local.retention.bytes", "3", "retention.bytes", "-7"), remote: true},
 		{given: tiered("remote.copy.lag.ms", "10", "local.retention.ms", "9"), remote: true, want: "Value must not exceed local.retention.ms (effective value: 9)"},
 	} {
 		_, err := schema(t, Options{RemoteStorage: c.remote}).Create("t", c.given)
@@ -182,14 +191,85 @@ func TestATopicOfAnEarlierVersionKeepsItsValuesPlain(t *testing.T) {
 func TestRemoteStorageIsTurnedOffOnlyWithItsData(t *testing.T) {
 	s := schema(t, Options{RemoteStorage: true})
 	on := map[string]string{"remote.storage.enable": "true"}
-	if _, err := s.Alter("t", on, nil); err == nil {
-		t.Error("turned off without remote.log.delete.on.disable")
+	if _, err := s.Alter("t", on, nil); err == nil || !strings.HasPrefix(err.Error(), "It is invalid to disable remote storage without deleting remote data.") {
+		t.Errorf("turned off without remote.log.delete.on.disable: %v", err)
 	}
 	if _, err := s.Alter("t", on, map[string]string{"remote.log.delete.on.disable": "true"}); err != nil {
 		t.Errorf("turned off with remote.log.delete.on.disable: %v", err)
 	}
 	if _, err := s.Alter("t", nil, on); err != nil {
 		t.Errorf("turned on: %v", err)
+	}
+	if _, err := s.Alter("t", on, map[string]string{"remote.storage.enable": "true", "cleanup.policy": "compact"}); err == nil {
+		t.Error("a tiered topic was made a compacted one")
+	}
+}
+
+func TestAPatternTurnsRemoteStorageOnWhenATopicIsCreated(t *testing.T) {
+	const enable = "remote.storage.enable"
+	with := schema(t, Options{RemoteStorage: true, Patterns: []Pattern{
+		{Name: "local*", Configs: map[string]string{enable: "false"}},
+		{Name: "*", Configs: map[string]string{enable: "true", "local.retention.ms": "1000"}},
+	}})
+	without := schema(t, Options{RemoteStorage: true})
+	for _, c := range []struct {
+		topic string
+		given map[string]string
+		want  bool
+	}{
+		{"t", nil, true},
+		{"t", map[string]string{enable: "false"}, false},
+		{"local", nil, false},
+		{"local", map[string]string{enable: "true"}, true},
+		{"t", map[string]string{"cleanup.policy": "compact"}, false},
+		{"t", map[string]string{"segment.bytes": "-1"}, true},
+		{"__remote_log_metadata", nil, false},
+	} {
+		own, err := with.Create(c.topic, c.given)
+		if err != nil {
+			t.Errorf("%s created with %v: %v", c.topic, c.given, err)
+			continue
+		}
+		for _, s := range []*Schema{with, without} { // what patterns say later does not count
+			if e := s.Effective(c.topic, own); e.RemoteStorage != c.want || c.want && !e.Segmented {
+				t.Errorf("%s created with %v: tiered %v, segmented %v", c.topic, c.given, e.RemoteStorage, e.Segmented)
+			}
+		}
+	}
+	if e := with.Effective("older", nil); e.RemoteStorage {
+		t.Error("a topic that was created before the pattern is tiered")
+	}
+}
+
+func TestTopicsThatCannotBeTieredAreNot(t *testing.T) {
+	s := schema(t, Options{RemoteStorage: true})
+	on := map[string]string{"remote.storage.enable": "true"}
+	if _, err := s.Create("__consumer_offsets", on); err == nil {
+		t.Error("an internal topic was created with it")
+	}
+	if s.Effective("__consumer_offsets", on).RemoteStorage {
+		t.Error("an internal topic is tiered")
+	}
+	on["cleanup.policy"] = "compact" // by a newer default of the server, say
+	if s.Effective("t", on).RemoteStorage {
+		t.Error("a compacted topic is tiered")
+	}
+}
+
+func TestTheCopyLagFollowsTheLocalRetention(t *testing.T) {
+	s := schema(t, Options{RemoteStorage: true})
+	for _, c := range []struct {
+		own       map[string]string
+		ms, bytes int64
+	}{
+		{nil, 0, -1},
+		{map[string]string{"remote.copy.lag.ms": "-1", "retention.ms": "50"}, 50, -1},
+		{map[string]string{"remote.copy.lag.ms": "-1", "retention.ms": "-1", "retention.bytes": "7"}, -1, 7},
+		{map[string]string{"remote.copy.lag.ms": "5", "remote.copy.lag.bytes": "6", "local.retention.bytes": "8"}, 5, 6},
+	} {
+		if e := s.Effective("t", c.own); e.RemoteCopyLagMs != c.ms || e.RemoteCopyLagBytes != c.bytes {
+			t.Errorf("%v: %d ms, %d bytes, want %d and %d", c.own, e.RemoteCopyLagMs, e.RemoteCopyLagBytes, c.ms, c.bytes)
+		}
 	}
 }
 

@@ -188,23 +188,3 @@ func (c *Chain) put(ctx context.Context, number int64, m table.Metadata) (*Versi
 	_ = c.Store.Put(ctx, c.hintFile(), strings.NewReader(strconv.FormatInt(number, 10))) // for those who open by path
 	return v, nil
 }
-
-// Prune deletes metadata files that were followed by at least so many newer ones and are older than a day, and tells how
-// many went.
-func (c *Chain) Prune(ctx context.Context, current *Version, newer int64) (int, error) {
-	var old []string
-	err := c.Store.List(ctx, c.folder(), func(o store.Object) error {
-		n, ok := c.numberOf(o.Location)
-		if ok && n < current.Number-newer && c.Now().Sub(o.Modified) > keep {
-			old = append(old, o.Location)
-		}
-		return nil
-	})
-	if err == nil {
-		err = c.Store.Delete(ctx, old)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("prune table's metadata: %w", err)
-	}
-	return len(old), nil
-}

@@ -168,27 +168,6 @@ func TestCommitOnAnOldReadingIsRefused(t *testing.T) {
 	}
 }
 
-func TestPruneKeepsADayAndTheNewest(t *testing.T) {
-	c := newChain(t)
-	v := create(t, c)
-	for i := range 20 {
-		var err error
-		if v, err = c.Commit(t.Context(), v, with(t, v, "n", fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n, err := c.Prune(t.Context(), v, 5); n != 0 || err != nil {
-		t.Errorf("pruned %d, %v within a day", n, err)
-	}
-	c.Now = func() time.Time { return time.Now().Add(keep + time.Minute) }
-	if n, err := c.Prune(t.Context(), v, 5); n != 15 || err != nil {
-		t.Errorf("pruned %d, %v; want 15", n, err)
-	}
-	if got, err := c.Current(t.Context()); err != nil || got.Number != v.Number {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 func TestNoTable(t *testing.T) {
 	c := newChain(t)
 	if _, err := c.Current(t.Context()); !errors.Is(err, ErrNoTable) {

@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,21 @@ const layoutFormat = 1
 // Claim makes a namespace of a Redis this cluster's, unless it is already, and returns the id of the cluster that has it.
 // It writes only into a namespace without any key. The error names the key that is in the way, and the cure.
 func Claim(ctx context.Context, client rueidis.Client, namespace, clusterID, createdBy string) (string, error) {
+	id, recovering, err := claim(ctx, client, namespace, clusterID, createdBy, "")
+	if err == nil && recovering {
+		err = fmt.Errorf("check namespace %s: %w", namespace, ErrRecovering)
+	}
+	if err != nil {
+		return "", err
+	}
+	return id, nil
+}
+
+// ErrRecovering is a namespace that a recovery has not put together yet.
+var ErrRecovering = errors.New("a recovery was begun here and has not ended: run korvet recover again, with the same settings")
+
+// claim is Claim, also where a recovery has not ended. mark "1" begins one.
+func claim(ctx context.Context, client rueidis.Client, namespace, clusterID, createdBy, mark string) (id string, recovering bool, err error) {
 	key := metaKey(namespace)
 	kind, err := keyType(ctx, client, key)
 	if err == nil && kind == "none" {
@@ -22,28 +38,28 @@ func Claim(ctx context.Context, client rueidis.Client, namespace, clusterID, cre
 		if found, err = anyKey(ctx, client, namespace); err == nil && found != "" {
 			// Another broker may have claimed the namespace meanwhile.
 			if kind, err = keyType(ctx, client, key); err == nil && kind == "none" {
-				return "", foreign(namespace, found, "was there before")
+				return "", false, foreign(namespace, found, "was there before")
 			}
 		}
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if kind != "none" && kind != "hash" {
-		return "", foreign(namespace, key, "is a "+kind)
+		return "", false, foreign(namespace, key, "is a "+kind)
 	}
-	answer, err := newScripts().layout.Exec(ctx, client, []string{key}, []string{strconv.Itoa(layoutFormat), clusterID, createdBy}).AsStrSlice()
+	answer, err := newScripts().layout.Exec(ctx, client, []string{key}, []string{strconv.Itoa(layoutFormat), clusterID, createdBy, mark}).AsStrSlice()
 	if err != nil {
-		return "", fmt.Errorf("claim layout marker %s: %w: %w", key, ErrUnavailable, err)
+		return "", false, fmt.Errorf("claim layout marker %s: %w: %w", key, ErrUnavailable, err)
 	}
 	format, err := strconv.Atoi(answer[0])
 	if err != nil || answer[1] == "" {
-		return "", foreign(namespace, key, "has no layout format and cluster id")
+		return "", false, foreign(namespace, key, "has no layout format and cluster id")
 	}
 	if format > layoutFormat {
-		return "", fmt.Errorf("check layout marker %s: its format %d is newer than %d, the newest that this version knows: run the version that wrote it, or choose another korvet.namespace", key, format, layoutFormat)
+		return "", false, fmt.Errorf("check layout marker %s: its format %d is newer than %d, the newest that this version knows: run the version that wrote it, or choose another korvet.namespace", key, format, layoutFormat)
 	}
-	return answer[1], nil
+	return answer[1], answer[2] == "1", nil
 }
 
 // ClaimMessages claims a namespace of a Redis that holds only messages for a cluster, and refuses that of another one.

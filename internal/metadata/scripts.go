@@ -18,6 +18,9 @@ var topicCreateLua string
 //go:embed scripts/topic_alter.lua
 var topicAlterLua string
 
+//go:embed scripts/topic_restore.lua
+var topicRestoreLua string
+
 //go:embed scripts/topic_remove.lua
 var topicRemoveLua string
 
@@ -48,8 +51,8 @@ var tableForgetLua string
 // scripts are run by their SHA and sent whole when Redis does not know them. Each has one key, so that all its keys are
 // in one slot.
 type scripts struct {
-	layout, topicLook, topicCreate, topicAlter, topicRemove, deletionList, configAlter, nodeLook, nodeHeartbeat, nodeLeave *rueidis.Lua
-	tableReserve, tableDrop, tableForget                                                                                   *rueidis.Lua
+	layout, topicLook, topicCreate, topicAlter, topicRestore, topicRemove, deletionList, configAlter, nodeLook, nodeHeartbeat, nodeLeave *rueidis.Lua
+	tableReserve, tableDrop, tableForget                                                                                                 *rueidis.Lua
 }
 
 func newScripts() scripts {
@@ -58,6 +61,7 @@ func newScripts() scripts {
 		topicLook:     rueidis.NewLuaScript(topicLookLua),
 		topicCreate:   rueidis.NewLuaScript(topicCreateLua),
 		topicAlter:    rueidis.NewLuaScript(topicAlterLua),
+		topicRestore:  rueidis.NewLuaScript(topicRestoreLua),
 		topicRemove:   rueidis.NewLuaScript(topicRemoveLua),
 		deletionList:  rueidis.NewLuaScript(deletionListLua),
 		configAlter:   rueidis.NewLuaScript(configAlterLua),

@@ -63,15 +63,10 @@ func discover(ctx context.Context, s Settings, objects store.Store, location str
 	return f
 }
 
-// suffix is what a table's folder has behind the table's name: "-", 8 digits of the topic's id, "-" and 4 random ones.
-const suffix = 14
-
-// TableName is the name in the catalog of the table that lies in a folder.
+// TableName is the name in the catalog of the table that lies in a folder: what is before the folder's first dash, which no name
+// has.
 func TableName(location string) string {
-	name := location[strings.LastIndexByte(location, '/')+1:]
-	if n := len(name) - suffix; n > 0 && name[n] == '-' && name[n+9] == '-' {
-		return name[:n]
-	}
+	name, _, _ := strings.Cut(location[strings.LastIndexByte(location, '/')+1:], "-")
 	return name
 }
 

@@ -121,26 +121,38 @@ func (t *Topic) problems() []string {
 	return list
 }
 
-// Apply carries a plan out. Brokers do not start before it has ended, and it may be ended and repeated at any step: partitions
-// come before the topics whose they are, so that no topic is there whose log would begin anew.
+// Apply carries a plan out.
 func (p *Plan) Apply(ctx context.Context, namespace string, t Target) error {
-	cluster, err := t.Metadata.Begin(ctx)
-	if err == nil && t.Claim != nil {
-		err = t.Claim(ctx, cluster)
-	}
-	if err == nil {
-		p.Cluster = cluster
-		err = t.Messages.RestoreLease(ctx, namespace+":storage:worker", p.fence())
-	}
-	if err != nil {
-		return err
-	}
-	for i := range p.Topics {
-		if err := p.Topics[i].apply(ctx, namespace, t); err != nil {
+	for _, step := range p.steps(namespace, t) {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}
-	return t.Metadata.End(ctx)
+	return nil
+}
+
+// steps are what a plan does, each one change of Redis. Brokers do not start before all have been taken, and they may be ended
+// and repeated anywhere: partitions come before the topics whose they are, so that no topic is there whose log would begin anew.
+func (p *Plan) steps(namespace string, t Target) []func(context.Context) error {
+	list := []func(context.Context) error{
+		func(ctx context.Context) (err error) {
+			p.Cluster, err = t.Metadata.Begin(ctx)
+			return err
+		},
+		func(ctx context.Context) error {
+			if t.Claim == nil {
+				return nil
+			}
+			return t.Claim(ctx, p.Cluster)
+		},
+		func(ctx context.Context) error {
+			return t.Messages.RestoreLease(ctx, namespace+":storage:worker", p.fence())
+		},
+	}
+	for i := range p.Topics {
+		list = append(list, p.Topics[i].steps(namespace, t)...)
+	}
+	return append(list, t.Metadata.End)
 }
 
 // fence is the highest number of a worker's lease that any table has seen.
@@ -152,22 +164,28 @@ func (p *Plan) fence() int64 {
 	return highest
 }
 
-func (t *Topic) apply(ctx context.Context, namespace string, to Target) error {
+func (t *Topic) steps(namespace string, to Target) []func(context.Context) error {
+	var list []func(context.Context) error
 	for _, l := range t.Logs {
 		r := redisstream.Restored{
 			TopicID: hexID(t.ID), Start: l.Start, End: l.End, LastMs: l.lastMs, Fence: t.Fence, Epoch: epochAt(t.UpdatedMs),
 		}
-		if _, err := to.Messages.Restore(ctx, redisstream.NewKeys(namespace, t.Name, l.Partition), r); err != nil {
+		list = append(list, func(ctx context.Context) error {
+			_, err := to.Messages.Restore(ctx, redisstream.NewKeys(namespace, t.Name, l.Partition), r)
 			return err
-		}
+		})
 	}
-	if _, err := to.Metadata.Table(ctx, t.Table); err != nil {
+	table := func(ctx context.Context) error {
+		_, err := to.Metadata.Table(ctx, t.Table)
 		return err
 	}
-	_, err := to.Metadata.Topic(ctx, &metadata.Topic{
-		Name: t.Name, ID: t.ID, Partitions: t.Partitions, Configs: t.Configs, Version: 1, CreatedMs: metadata.CreatedMs(t.ID),
-	})
-	return err
+	topic := func(ctx context.Context) error {
+		_, err := to.Metadata.Topic(ctx, &metadata.Topic{
+			Name: t.Name, ID: t.ID, Partitions: t.Partitions, Configs: t.Configs, Version: 1, CreatedMs: metadata.CreatedMs(t.ID),
+		})
+		return err
+	}
+	return append(list, table, topic)
 }
 
 // epochAt is the leader epoch of a takeover at a time: seconds since 2024, as fences count. The table was changed while some

@@ -14,6 +14,8 @@ type Request struct {
 	Offset int64 // rows with lower offsets are passed over
 	Bytes  int   // about how many bytes of the file to read at once: pages are read whole, one at least
 	Gap    int64 // bytes between two ranges that are read along rather than asked for apart
+	// Deleted rows are passed over; nil: none.
+	Deleted *Positions
 }
 
 // Read gives the sink the rows from an offset on, in order, until it wants no more. It reads one stretch of the file, or
@@ -66,10 +68,14 @@ func (f *File) readStretch(ctx context.Context, src Source, q Request, g int, fr
 		if row == nil {
 			return next, false, nil
 		}
+		row.Position += group.first
 		if row.Offset < q.Offset {
 			continue
 		}
-		row.Position += group.first
+		if q.Deleted.Has(row.Position) {
+			next = row.Offset + 1
+			continue
+		}
 		if !sink(row) {
 			return row.Offset, true, nil
 		}

@@ -102,7 +102,7 @@ func (b *Broker) open(ctx context.Context) error {
 		MaxGroups:  b.cfg.Metrics.MaxGroups,
 		RedisUp:    func() bool { p := b.current(); return p != nil && p.shard.Available() },
 	})
-	b.http = httpapi.New(httpapi.Options{NotReady: b.notReady, Metrics: b.metrics.Handler(), Profiles: b.cfg.HTTP.Pprof})
+	b.http = httpapi.New(httpapi.Options{NotReady: b.notReady, Metrics: b.metrics.Handler(), Profiles: b.cfg.HTTP.Pprof, Catalog: b.catalog()})
 	if err := b.prepareRemote(ctx); err != nil {
 		return err
 	}

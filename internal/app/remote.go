@@ -24,7 +24,7 @@ func storeOptions(c *config.S3) store.S3 {
 }
 
 func remoteSettings(c *config.Config) remote.Settings {
-	return remote.Settings{Path: c.Storage.Remote.Path, Namespace: c.Namespace, S3: storeOptions(&c.Storage.Remote.S3)}
+	return remote.Settings{Path: c.Storage.Remote.Path, Namespace: c.Namespace, S3: storeOptions(&c.Storage.Remote.S3), MetadataCache: int64(c.Storage.Remote.Metadata)}
 }
 
 // tablesPlace is where the namespace's tables are; "": there is no remote tier.

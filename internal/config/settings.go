@@ -18,6 +18,7 @@ var settings = sync.OnceValue(func() []setting {
 	rows = append(rows, otherSettings()...)
 	rows = append(rows, compressionSettings()...)
 	rows = append(rows, remoteSettings()...)
+	rows = append(rows, catalogSettings()...)
 	rows = append(rows, remoteKafkaSettings()...)
 	return append(rows, laterSettings()...)
 })
@@ -154,7 +155,7 @@ func otherSettings() []setting {
 		{name: "korvet.http.pprof", def: "false", field: func(c *Config) any { return &c.HTTP.Pprof },
 			doc: "Serve Go's profiles there, below /debug/pprof/. They show the broker's inside and cost it time: not for open networks."},
 		{name: "korvet.log.level", def: "info", field: func(c *Config) any { return &c.Log.Level }, check: logLevels,
-			doc: "debug, info, warn or error, then levels of single components: `info,server=debug`. They are server, api, coordinator, dictionary, partition, redisstream, metadata, worker and redis (the child)."},
+			doc: "debug, info, warn or error, then levels of single components: `info,server=debug`. They are server, api, coordinator, dictionary, partition, redisstream, metadata, worker, remote, catalog and redis (the child)."},
 		{name: "korvet.log.format", def: "text", field: func(c *Config) any { return &c.Log.Format }, check: oneOf("text", "json"),
 			doc: "text or json."},
 		{name: "korvet.metrics.max-groups", def: "1000", field: func(c *Config) any { return &c.Metrics.MaxGroups }, check: between(0, 1_000_000),

@@ -19,6 +19,8 @@ type Remote struct {
 	FetchMaxWait time.Duration
 	IndexCache   Bytes
 	ListTimeout  time.Duration // for ListOffsets
+	Metadata     Bytes         // of tables' metadata files that are kept in memory
+	Catalog      Catalog
 }
 
 // S3 is how an S3-compatible store is reached. What is empty is the AWS SDK's to find.
@@ -53,6 +55,8 @@ func remoteSettings() []setting {
 			doc: "Size of a data file, about: adjacent segments of a partition are gathered up to it."},
 		{name: group + "iceberg.key-bloom-filter", def: "false", field: func(c *Config) any { return &of(c).BloomFilter },
 			doc: "Write a bloom filter of the keys into data files, so that engines that look for one key read fewer of them."},
+		{name: group + "iceberg.metadata-cache-bytes", def: "32MB", field: func(c *Config) any { return &of(c).Metadata }, check: atLeast(0),
+			doc: "Tables' newest metadata files that are kept in memory. Some engines ask for a table's at every query."},
 	}
 }
 

@@ -31,6 +31,9 @@ func (c *Config) Validate() Problems {
 	add(r.Path != "" && strings.ContainsFunc(c.Namespace, notInFolder), "korvet.namespace", c.Namespace, "must be of letters, digits, -, _ and . with korvet.storage.remote.path: a folder there is called so")
 	add(r.Path != "" && strings.Trim(c.Namespace, ".") == "", "korvet.namespace", c.Namespace, "must not be dots alone with korvet.storage.remote.path: a folder there is called so")
 	add((r.S3.AccessKeyID == "") != (r.S3.SecretAccessKey == ""), "korvet.storage.remote.s3.access-key-id", mask, "must be set together with korvet.storage.remote.s3.secret-access-key")
+	v := &r.Catalog.Vended
+	add((v.AccessKeyID == "") != (v.SecretAccessKey == ""), "korvet.storage.remote.catalog.vended.access-key-id", mask, "must be set together with korvet.storage.remote.catalog.vended.secret-access-key")
+	add(v.AccessKeyID != "" && v.AccessKeyID == r.S3.AccessKeyID, "korvet.storage.remote.catalog.vended.access-key-id", mask, "must not be the broker's own key, korvet.storage.remote.s3.access-key-id: whoever reads tables could change and delete them")
 	for n, p := range c.Topics {
 		add(r.Path == "" && p.Configs["remote.storage.enable"] == "true", fmt.Sprintf("%s[%d].remote-storage-enabled", topicsName, n), true, "needs korvet.storage.remote.path")
 	}

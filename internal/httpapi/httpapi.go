@@ -1,4 +1,4 @@
-// Package httpapi serves /livez, /readyz and /metrics, and where that is wished Go's profiles.
+// Package httpapi serves /livez, /readyz and /metrics, and where that is wished Go's profiles and the catalog of tables.
 package httpapi
 
 import (
@@ -22,6 +22,8 @@ type Options struct {
 	Metrics http.Handler
 	// Profiles serves /debug/pprof/.
 	Profiles bool
+	// Catalog serves what is below /iceberg, which is cut off; nil: nothing is there.
+	Catalog http.Handler
 }
 
 // Server serves one listener.
@@ -46,6 +48,9 @@ func New(o Options) *Server {
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	}
+	if o.Catalog != nil {
+		mux.Handle("/iceberg/", http.StripPrefix("/iceberg", o.Catalog))
 	}
 	return &Server{http: &http.Server{
 		Handler:           mux,

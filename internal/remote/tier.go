@@ -31,6 +31,8 @@ type Settings struct {
 	Path      string // korvet.storage.remote.path: file:///dir or s3://bucket/prefix
 	Namespace string // korvet.namespace
 	S3        store.S3
+	// MetadataCache bounds the bytes of tables' metadata files that are kept in memory; 0: none.
+	MetadataCache int64
 }
 
 // Tier opens the tables of topics. It is safe for concurrent use.
@@ -41,6 +43,7 @@ type Tier struct {
 	Log      *slog.Logger
 
 	hint   chain.Hint
+	cache  *chain.Cache
 	mu     sync.Mutex
 	opened map[string]*tables.Table // by location
 }
@@ -52,7 +55,7 @@ func Open(ctx context.Context, s Settings, r Registry, h chain.Hint, log *slog.L
 	if err != nil {
 		return nil, fmt.Errorf("open remote tier: %w", err)
 	}
-	return &Tier{Settings: s, Store: objects, Registry: r, Log: log, hint: h, opened: map[string]*tables.Table{}}, nil
+	return &Tier{Settings: s, Store: objects, Registry: r, Log: log, hint: h, cache: chain.NewCache(s.MetadataCache), opened: map[string]*tables.Table{}}, nil
 }
 
 // Table is the one of an entry. What was read of it is kept while the tier is open or until Forget.
@@ -61,7 +64,7 @@ func (t *Tier) Table(e metadata.Table) *tables.Table {
 	defer t.mu.Unlock()
 	table, ok := t.opened[e.Location]
 	if !ok {
-		c := &chain.Chain{Store: t.Store, Hint: t.hint, Location: e.Location, Now: time.Now}
+		c := &chain.Chain{Store: t.Store, Hint: t.hint, Location: e.Location, Now: time.Now, Cache: t.cache}
 		table = tables.Open(c, t.Namespace, e.Name)
 		t.opened[e.Location] = table
 	}

@@ -47,6 +47,7 @@ type Chain struct {
 	Hint     Hint
 	Location string           // of the table, without a slash at its end
 	Now      func() time.Time // the clock that is compared with the store's times
+	Cache    *Cache           // of metadata files; nil: none
 }
 
 // Version is one state of the table.
@@ -95,9 +96,13 @@ func (c *Chain) Current(ctx context.Context) (*Version, error) {
 	if newest.Number != known {
 		_ = c.Hint.Store(ctx, c.Location, newest.Number)
 	}
+	if newest.Metadata != nil {
+		return newest, nil
+	}
 	if newest.Metadata, err = table.ParseMetadataBytes(newest.Raw); err != nil {
 		return nil, fmt.Errorf("read %s: %w", newest.Location, err)
 	}
+	c.Cache.put(newest)
 	return newest, nil
 }
 
@@ -105,15 +110,30 @@ func (c *Chain) Current(ctx context.Context) (*Version, error) {
 func (c *Chain) climb(ctx context.Context, number int64) (*Version, error) {
 	var newest *Version
 	for ; ; number++ {
-		raw, err := c.Store.Read(ctx, c.location(number))
+		v, err := c.read(ctx, number)
 		if errors.Is(err, store.ErrNotFound) && newest != nil {
 			return newest, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		newest = &Version{Number: number, Location: c.location(number), Raw: raw}
+		newest = v
 	}
+}
+
+// read reads a version, or sees that the one in the cache is still there. Its metadata may not be parsed.
+func (c *Chain) read(ctx context.Context, number int64) (*Version, error) {
+	location := c.location(number)
+	if v := c.Cache.get(location); v != nil {
+		if size, err := c.Store.Size(ctx, location); err == nil && size == int64(len(v.Raw)) {
+			return v, nil
+		}
+	}
+	raw, err := c.Store.Read(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	return &Version{Number: number, Location: location, Raw: raw}, nil
 }
 
 func (c *Chain) readHintFile(ctx context.Context) int64 {
@@ -184,6 +204,7 @@ func (c *Chain) put(ctx context.Context, number int64, m table.Metadata) (*Versi
 	if err != nil {
 		return nil, fmt.Errorf("write table's metadata: %w", err)
 	}
+	c.Cache.put(v)
 	_ = c.Hint.Store(ctx, c.Location, number)
 	_ = c.Store.Put(ctx, c.hintFile(), strings.NewReader(strconv.FormatInt(number, 10))) // for those who open by path
 	return v, nil

@@ -1,0 +1,41 @@
+package config
+
+// Catalog is the Iceberg REST catalog on the HTTP port.
+type Catalog struct {
+	Enabled         bool
+	Token           string // of which engines know the secret; empty: anybody
+	ReadOnly        bool
+	MaxRequestBytes Bytes
+	Vended          Vended
+}
+
+// Vended is what engines are told to reach the store of the tables.
+type Vended struct {
+	Enabled         bool
+	Endpoint        string // empty: that of the broker
+	AccessKeyID     string // empty: engines have keys of their own
+	SecretAccessKey string
+}
+
+func catalogSettings() []setting {
+	of := func(c *Config) *Catalog { return &c.Storage.Remote.Catalog }
+	const group = "korvet.storage.remote.catalog."
+	return []setting{
+		{name: group + "enabled", def: "true", field: func(c *Config) any { return &of(c).Enabled },
+			doc: "Serve the remote tier's tables as an Iceberg REST catalog on the HTTP port, below `/iceberg`. Only with `korvet.storage.remote.path`. See [querying](querying.md)."},
+		{name: group + "token", field: func(c *Config) any { return &of(c).Token }, secret: true,
+			doc: "Bearer token that engines have to send to the catalog. Unset: whoever reaches the HTTP port may use it."},
+		{name: group + "read-only", def: "false", field: func(c *Config) any { return &of(c).ReadOnly },
+			doc: "Refuse every commit of engines: no maintenance, no deletion of rows through this broker."},
+		{name: group + "max-request-bytes", def: "4MB", field: func(c *Config) any { return &of(c).MaxRequestBytes }, check: between(64<<10, 1<<30),
+			doc: "A larger request to the catalog is refused. An engine's commit is some KB; one that expires many snapshots has about 100 bytes for each."},
+		{name: group + "vended.enabled", def: "false", field: func(c *Config) any { return &of(c).Vended.Enabled },
+			doc: "Tell engines with each table how its S3 store is reached: endpoint, region, path style and, where they are set, the keys below."},
+		{name: group + "vended.endpoint", field: func(c *Config) any { return &of(c).Vended.Endpoint }, check: endpoint,
+			doc: "URL of the store as engines reach it. Unset: `korvet.storage.remote.s3.endpoint`."},
+		{name: group + "vended.access-key-id", field: func(c *Config) any { return &of(c).Vended.AccessKeyID }, secret: true,
+			doc: "Access key that is handed out, together with the secret one. Let it be one that may only read the bucket, not the broker's."},
+		{name: group + "vended.secret-access-key", field: func(c *Config) any { return &of(c).Vended.SecretAccessKey }, secret: true,
+			doc: "Its secret access key."},
+	}
+}

@@ -42,8 +42,7 @@ func (p *Partition) readStart(ctx context.Context, remembered int64) int64 {
 	p.mu.Lock()
 	p.start.seen = p.env.now() // a Redis that does not answer is not waited for again and again
 	if err == nil && p.ends.known {
-		p.raiseStart(starts.Log, &fx)
-		p.compacted(starts)
+		p.raise(starts, &fx)
 		remembered = max(remembered, p.ends.logStart)
 	}
 	p.mu.Unlock()
@@ -77,11 +76,21 @@ func (p *Partition) renewed(token string, starts redisstream.Starts, err error) 
 	p.start.asked = false
 	if err == nil && p.term.token == token && p.ends.known {
 		p.start.seen = p.env.now()
-		p.raiseStart(starts.Log, &fx)
-		p.compacted(starts)
+		p.raise(starts, &fx)
 	}
 	p.mu.Unlock()
 	p.run(&fx)
+}
+
+// raise takes what the registry said a moment ago. The lock is held.
+func (p *Partition) raise(starts redisstream.Starts, fx *effects) {
+	p.raiseStart(starts.Log, fx)
+	p.ends.tiered = max(p.ends.tiered, starts.Tiered)
+	if starts.Local > p.ends.localStart() {
+		p.ends.local = starts.Local
+		fx.remove = append(fx.remove, p.times.dropBefore(starts.Local)...)
+	}
+	p.compacted(starts)
 }
 
 // compacted takes how far compaction has come: what is in memory from below may hold records that it removed. The lock

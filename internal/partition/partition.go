@@ -94,6 +94,8 @@ type logEnds struct {
 	known    bool // the fields hold: loaded by a fence under the current identity
 	led      bool // this broker leads: the tail cache is part of this log
 	logStart int64
+	local    int64 // first offset that Redis has; the remote tier has what is below
+	tiered   int64 // the remote tier has every record below
 	leo      int64 // log end offset
 	high     int64 // high watermark
 	epochs   []redisstream.Epoch

@@ -63,7 +63,9 @@ func (p *Partition) look(ctx context.Context) (logEnds, int32, error) {
 		return logEnds{known: true, view: &redisstream.View{}}, 0, nil
 	}
 	end := redisstream.EndOffset(v.LastSeq)
-	return logEnds{known: true, logStart: min(v.LogStart, end), leo: end, high: end, epochs: v.Epochs, view: &v}, v.Epoch, nil
+	s := logEnds{known: true, logStart: min(v.LogStart, end), leo: end, high: end, epochs: v.Epochs, view: &v}
+	s.see(&v)
+	return s, v.Epoch, nil
 }
 
 // recheck asks Redis where the log ends when what is remembered seems to end too early.
@@ -91,7 +93,9 @@ func readError(err error) error {
 }
 
 func (s *logEnds) bounds(epoch int32) Bounds {
-	return Bounds{LogStart: s.logStart, HighWatermark: s.high, LogEnd: s.leo, LeaderEpoch: epoch}
+	return Bounds{
+		LogStart: s.logStart, HighWatermark: s.high, LogEnd: s.leo, LeaderEpoch: epoch, LocalStart: s.localStart(), TieredEnd: s.tiered,
+	}
 }
 
 // Bounds tells the ends of the log.
@@ -272,6 +276,7 @@ func (p *Partition) reload(ctx context.Context) (*redisstream.View, error) {
 	}
 	p.mu.Lock()
 	p.ends.view = &v
+	p.ends.see(&v)
 	p.mu.Unlock()
 	return &v, nil
 }

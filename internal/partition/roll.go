@@ -244,6 +244,7 @@ func (p *Partition) readRegistry(c redisstream.Conn) {
 		p.mu.Lock()
 		if p.term.conn == c && p.ends.known {
 			p.ends.view = &v
+			p.ends.see(&v)
 			p.raiseStart(v.LogStart, &fx)
 		}
 		p.mu.Unlock()

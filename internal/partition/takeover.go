@@ -257,6 +257,8 @@ func (p *Partition) adopt(t *takeover, end int64) {
 	p.ends.epochs = view.Epochs
 	p.ends.logStart = min(max(view.LogStart, 0), end)
 	p.ends.view = &view
+	p.ends.local, p.ends.tiered = 0, 0
+	p.ends.see(&view)
 	p.start.seen = p.env.now() - startStale // it may have risen since the registry was read: the first read asks again
 	p.env.budget.reset(&p.tail)
 	p.positions.forget()

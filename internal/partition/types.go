@@ -61,6 +61,8 @@ type Bounds struct {
 	HighWatermark int64 // one after the last offset that consumers may see
 	LogEnd        int64 // one after the last offset appended
 	LeaderEpoch   int32
+	// LocalStart is the first offset that Redis has, TieredEnd one after the last that the remote tier has for sure; 0: none.
+	LocalStart, TieredEnd int64
 }
 
 // ReadRequest asks for record batches from Offset on.
@@ -115,5 +117,7 @@ var (
 	ErrUnknownPartition       = errors.New("unknown topic or partition")       // this life of the topic is over
 	ErrFencedLeaderEpoch      = errors.New("fenced leader epoch")              //
 	ErrUnknownLeaderEpoch     = errors.New("unknown leader epoch")             //
+	ErrRemote                 = errors.New("remote storage failed")            // a data file is gone or damaged, or no table is known
+	ErrRemoteAway             = errors.New("remote storage is away")           // it does not answer, or not in time
 	ErrClosed                 = errors.New("broker is shutting down")          // retry on another broker
 )

@@ -24,6 +24,12 @@ type Segment struct {
 	Bytes        int64
 }
 
+// Fields of the registry about the remote tier.
+const (
+	tieredField = "tiered"
+	localField  = "local"
+)
+
 // Epoch is one leader epoch and the offset it starts at.
 type Epoch struct {
 	Epoch int32
@@ -75,9 +81,12 @@ func (s *Shard) Look(ctx context.Context, keys Keys) (View, error) {
 	return parseView(v, replies)
 }
 
-// Starts are where the log begins, and where the part of it does that compaction has not looked at.
+// Starts are where the log begins, where the part of it does that Redis has and the one that compaction has not looked at, and
+// where the one ends that the remote tier has.
 type Starts struct {
 	Log, Clean int64
+	Local      int64 // not below Log
+	Tiered     int64
 	Largest    Stamp // of the records below Clean
 }
 
@@ -102,11 +111,11 @@ func LogStart(c Conn, keys Keys, topicID string, done func(Starts, error)) {
 }
 
 func logStart(keys Keys) []byte {
-	return resp.AppendCommand(nil, "HMGET", keys.Segments, "topic", "start", cleanField)
+	return resp.AppendCommand(nil, "HMGET", keys.Segments, "topic", "start", cleanField, tieredField, localField)
 }
 
 func parseLogStart(v resp.Value, topicID string) (Starts, error) {
-	if len(v.Elems) != 3 {
+	if len(v.Elems) != 5 {
 		return Starts{}, fmt.Errorf("read log start: %w", resp.ErrProtocol)
 	}
 	if v.Elems[0].Str != topicID {
@@ -116,9 +125,12 @@ func parseLogStart(v resp.Value, topicID string) (Starts, error) {
 	var c Clean
 	c.field(cleanField, v.Elems[2])
 	s := Starts{Clean: c.To, Largest: c.Largest}
-	if !v.Elems[1].Null {
-		s.Log = int64(p.uint(v.Elems[1]))
+	for i, to := range map[int]*int64{1: &s.Log, 3: &s.Tiered, 4: &s.Local} {
+		if !v.Elems[i].Null {
+			*to = int64(p.uint(v.Elems[i]))
+		}
 	}
+	s.Local = max(s.Local, s.Log)
 	return s, p.err
 }
 
@@ -196,9 +208,9 @@ func (v *View) registry(f resp.Value) error {
 		switch {
 		case field == "start":
 			v.LogStart = int64(p.uint(value))
-		case field == "local":
+		case field == localField:
 			v.LocalStart = int64(p.uint(value))
-		case field == "tiered":
+		case field == tieredField:
 			v.TieredEnd = int64(p.uint(value))
 		case field == "open":
 			v.Open = int64(p.uint(value))
@@ -216,6 +228,7 @@ func (v *View) registry(f resp.Value) error {
 	if p.err != nil {
 		return fmt.Errorf("read registry: %w", p.err)
 	}
+	v.LocalStart = max(v.LocalStart, v.LogStart)
 	if n := len(v.Segments); n > 0 && v.Segments[n-1].Last >= EndOffset(v.LastSeq) {
 		v.LastSeq = uint64(v.Segments[n-1].Last)
 	}

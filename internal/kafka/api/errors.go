@@ -34,6 +34,8 @@ var errorCodes = []errorKind{
 	{partition.ErrFull, kerr.KafkaStorageError, true},
 	{partition.ErrNotSaved, kerr.KafkaStorageError, true},
 	{partition.ErrStorage, kerr.KafkaStorageError, true},
+	{partition.ErrRemote, kerr.KafkaStorageError, true},
+	{partition.ErrRemoteAway, kerr.KafkaStorageError, true},
 	{partition.ErrNotEnoughReplicas, kerr.NotEnoughReplicas, true},
 	{partition.ErrNotEnoughReplicasAfter, kerr.NotEnoughReplicasAfterAppend, true},
 	{partition.ErrOffsetOutOfRange, kerr.OffsetOutOfRange, false},

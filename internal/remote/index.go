@@ -1,0 +1,169 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+)
+
+// snapshot is what is known of a table: which file has which offsets.
+type snapshot struct {
+	at    time.Duration // when its reading began
+	ends  map[int32]int64
+	files *tables.Files
+}
+
+// file finds the first file of a partition that has an offset or one after it.
+func (s *snapshot) file(partition int32, offset int64) (tables.File, bool) {
+	list := s.files.Data[partition]
+	i := sort.Search(len(list), func(i int) bool { return list[i].Last >= offset })
+	if i == len(list) {
+		return tables.File{}, false
+	}
+	return list[i], true
+}
+
+// from are a partition's files that have an offset or one after it.
+func (s *snapshot) from(partition int32, offset int64) []tables.File {
+	list := s.files.Data[partition]
+	return list[sort.Search(len(list), func(i int) bool { return list[i].Last >= offset }):]
+}
+
+// index is what is known of one table. Of several who want to know it anew, one reads it.
+type index struct {
+	table *tables.Table
+	now   func() time.Duration
+
+	mu      sync.Mutex
+	current *snapshot
+	flight  *flight
+}
+
+// flight is a reading of the table's state.
+type flight struct {
+	began time.Duration
+	done  chan struct{}
+	got   *snapshot
+	err   error
+}
+
+// index is that of a topic's table.
+func (r *Reader) index(id uuid.UUID) (*index, error) {
+	e, ok := r.tier.Registry.TableOf(id)
+	if !ok {
+		return nil, fmt.Errorf("%w: no table of topic %s is known", errNoTable, id)
+	}
+	table := r.tier.Table(e)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x := r.indexes[e.Location]
+	if x == nil || x.table != table {
+		if len(r.indexes) >= maxIndexes {
+			clear(r.indexes)
+		}
+		x = &index{table: table, now: r.now}
+		r.indexes[e.Location] = x
+	}
+	return x, nil
+}
+
+// maxIndexes is how many tables are known at once: beyond, all are read anew when they are needed.
+const maxIndexes = 10_000
+
+// look returns what is known, or reads it first. What is older than stale is read anew on the side.
+func (x *index) look(ctx context.Context, stale time.Duration) (*snapshot, error) {
+	x.mu.Lock()
+	s := x.current
+	if s == nil {
+		x.mu.Unlock()
+		return x.renew(ctx, nil)
+	}
+	if x.flight == nil && x.now()-s.at >= stale {
+		x.begin()
+	}
+	x.mu.Unlock()
+	return s, nil
+}
+
+// renew returns a snapshot that was read after the one given.
+func (x *index) renew(ctx context.Context, old *snapshot) (*snapshot, error) {
+	x.mu.Lock()
+	if x.current != old && x.current != nil {
+		defer x.mu.Unlock()
+		return x.current, nil
+	}
+	f := x.flight
+	if f == nil {
+		f = x.begin()
+	}
+	x.mu.Unlock()
+	select {
+	case <-f.done:
+		return f.got, f.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// begin starts to read the table. The lock is held.
+func (x *index) begin() *flight {
+	f := &flight{began: x.now(), done: make(chan struct{})}
+	x.flight = f
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
+		defer cancel()
+		f.got, f.err = x.read(ctx, f.began)
+		x.mu.Lock()
+		x.flight = nil
+		if f.err == nil {
+			x.current = f.got
+		}
+		x.mu.Unlock()
+		close(f.done)
+	}()
+	return f
+}
+
+func (x *index) read(ctx context.Context, began time.Duration) (*snapshot, error) {
+	state, err := x.table.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := x.table.Files(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshot{at: began, ends: state.Ends, files: files}, nil
+}
+
+// covering returns a snapshot in which the table has had a partition's records up to an offset. One that says otherwise was
+// read before they came, so it is read again.
+func (x *index) covering(ctx context.Context, partition int32, offset int64, stale time.Duration) (*snapshot, error) {
+	asked := x.now()
+	s, err := x.look(ctx, stale)
+	for err == nil && s.ends[partition] <= offset {
+		if s.at > asked {
+			return nil, fmt.Errorf("%w: the table ends at %d, below offset %d", errNotCovered, s.ends[partition], offset)
+		}
+		s, err = x.renew(ctx, s)
+	}
+	return s, err
+}
+
+// deletesOf are the position deletes that may be about a file.
+func (s *snapshot) deletesOf(f *tables.File) []tables.Deletes {
+	var list []tables.Deletes
+	for _, d := range s.files.Deletes {
+		if d.Partition == f.Partition && d.Sequence >= f.Sequence && (d.Of == "" || d.Of == f.Location) {
+			list = append(list, d)
+		}
+	}
+	return slices.Clip(list)
+}

@@ -228,7 +228,6 @@ func (v *View) registry(f resp.Value) error {
 	if p.err != nil {
 		return fmt.Errorf("read registry: %w", p.err)
 	}
-	v.LocalStart = max(v.LocalStart, v.LogStart)
 	if n := len(v.Segments); n > 0 && v.Segments[n-1].Last >= EndOffset(v.LastSeq) {
 		v.LastSeq = uint64(v.Segments[n-1].Last)
 	}

@@ -20,8 +20,8 @@ type Table struct {
 	Topic    string    `json:"topic"`
 	TopicID  uuid.UUID `json:"id"`
 	Location string    `json:"location"` // with a scheme, without a slash at its end; never another table's
-	// Dropped tells that it is no topic's any more: its objects are being deleted.
-	Dropped bool `json:"dropped,omitempty"`
+	// DroppedMs is when it was parted from its topic: its objects are being deleted. 0: it is the topic's.
+	DroppedMs int64 `json:"dropped,omitempty"`
 }
 
 // ErrNoTables is the wish for a table where no place for tables is known (Options.Tables).
@@ -50,8 +50,11 @@ func (s *Store) TableOf(topicID uuid.UUID) (Table, bool) {
 	return t, ok
 }
 
-// Tables lists all tables by name, also those that are being deleted, from memory. It must not be changed.
+// Tables lists the tables that topics have, by name, from memory. It must not be changed.
 func (s *Store) Tables() []Table { return s.tables.Load().all }
+
+// DroppedTables lists those that no topic has any more and whose objects are being deleted. It must not be changed.
+func (s *Store) DroppedTables() []Table { return s.tables.Load().dropped }
 
 // EnsureTable returns the table of a life of a topic, and reserves a name and a location when it has none. When it returns the
 // others find it after their next heartbeat at the latest. ErrNoTables, ErrSuperseded, ErrUnavailable (then it may be reserved).
@@ -109,13 +112,13 @@ func (s *Store) reserve(ctx context.Context, topic *Topic, number int) (t Table,
 	return t, true, nil
 }
 
-// DropTable parts a table from its topic, for good: what is left to be done is to delete its objects and to forget it. It may be
-// repeated. ErrSuperseded, ErrUnavailable (then it may be done).
+// DropTable parts a table from its topic, for good: what is left to be done is to delete its objects and to forget it. Its name
+// is free. It may be repeated. ErrSuperseded, ErrUnavailable (then it may be done).
 func (s *Store) DropTable(ctx context.Context, t Table) error {
-	t.Dropped = true
+	t.DroppedMs = max(1, s.opt.Now().UnixMilli())
 	encoded, revision, err := s.encodeTable(t)
 	if err == nil {
-		err = s.changeTable(ctx, s.scripts.tableDrop, t.Name, t.TopicID.String(), t.Location, encoded, revision)
+		err = s.changeTable(ctx, s.scripts.tableDrop, t.Name, t.TopicID.String(), t.Location, t.folder(), encoded, revision)
 	}
 	if err != nil {
 		return fmt.Errorf("drop table %s: %w", t.Name, err)
@@ -123,8 +126,8 @@ func (s *Store) DropTable(ctx context.Context, t Table) error {
 	return nil
 }
 
-// ForgetTable frees the name of a table of which no object is left. It may be repeated. ErrSuperseded, ErrUnavailable (then it
-// may be done).
+// ForgetTable takes a table of which no object is left off the dropped ones. It may be repeated. ErrSuperseded, ErrUnavailable
+// (then it may be done).
 func (s *Store) ForgetTable(ctx context.Context, t Table) error {
 	_, err := s.do(ctx, s.redis.B().Del().Key(s.tableHintKey(t.Location)).Build())
 	var revision string
@@ -132,13 +135,16 @@ func (s *Store) ForgetTable(ctx context.Context, t Table) error {
 		revision, err = s.newRevision()
 	}
 	if err == nil {
-		err = s.changeTable(ctx, s.scripts.tableForget, t.Name, t.TopicID.String(), t.Location, revision)
+		err = s.changeTable(ctx, s.scripts.tableForget, t.folder(), revision)
 	}
 	if err != nil {
 		return fmt.Errorf("forget table %s: %w", t.Name, err)
 	}
 	return nil
 }
+
+// folder is the last one of the location: no other table's.
+func (t *Table) folder() string { return t.Location[strings.LastIndexByte(t.Location, '/')+1:] }
 
 // changeTable runs a script that changes one table, and reads all again: that happens rarely.
 func (s *Store) changeTable(ctx context.Context, script *rueidis.Lua, args ...string) error {

@@ -13,18 +13,17 @@ import (
 
 // tableSnapshot is what this broker knows of korvet:storage:tables. It is immutable; the map may be nil.
 type tableSnapshot struct {
-	revision string // as in snapshot: an older one makes the next heartbeat reload
-	all      []Table
-	byTopic  map[uuid.UUID]Table // without those that were dropped
+	revision string  // as in snapshot: an older one makes the next heartbeat reload
+	all      []Table // those that topics have, by name
+	dropped  []Table
+	byTopic  map[uuid.UUID]Table
 }
 
-func newTableSnapshot(tables []Table, revision string) *tableSnapshot {
+func newTableSnapshot(tables, dropped []Table, revision string) *tableSnapshot {
 	slices.SortFunc(tables, byName)
-	next := &tableSnapshot{revision: revision, all: tables, byTopic: make(map[uuid.UUID]Table, len(tables))}
+	next := &tableSnapshot{revision: revision, all: tables, dropped: dropped, byTopic: make(map[uuid.UUID]Table, len(tables))}
 	for _, t := range tables {
-		if !t.Dropped {
-			next.byTopic[t.TopicID] = t
-		}
+		next.byTopic[t.TopicID] = t
 	}
 	return next
 }
@@ -45,7 +44,7 @@ func (s *Store) putTable(t Table, before, revision string) {
 		revision = ""
 	}
 	others := slices.DeleteFunc(slices.Clone(cur.all), func(o Table) bool { return o.Name == t.Name })
-	s.tables.Store(newTableSnapshot(append(others, t), revision))
+	s.tables.Store(newTableSnapshot(append(others, t), cur.dropped, revision))
 }
 
 // refreshTables reloads the tables if any changed.
@@ -76,21 +75,25 @@ func (s *Store) reloadTables(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read tables: %w", err)
 	}
-	var tables []Table
-	for name, encoded := range entries {
-		if strings.HasPrefix(name, ":") {
+	var tables, dropped []Table
+	for field, encoded := range entries {
+		folder, isDropped := strings.CutPrefix(field, ":dropped:")
+		if !isDropped && strings.HasPrefix(field, ":") {
 			continue
 		}
 		t, err := decodeTable(encoded)
-		if err == nil && t.Name != name {
-			err = fmt.Errorf("decode table: the entry of %q is one of %q", name, t.Name)
+		if err == nil && (isDropped && (t.folder() != folder || t.DroppedMs == 0) || !isDropped && (t.Name != field || t.DroppedMs != 0)) {
+			err = fmt.Errorf("decode table: the entry of %q is one of %q at %s", field, t.Name, t.Location)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			s.opt.Log.Warn("leaving out an entry that is no table", "key", s.tablesKey(), "error", err)
-			continue
+		case isDropped:
+			dropped = append(dropped, t)
+		default:
+			tables = append(tables, t)
 		}
-		tables = append(tables, t)
 	}
-	s.tables.Store(newTableSnapshot(tables, entries[":rev"]))
+	s.tables.Store(newTableSnapshot(tables, dropped, entries[":rev"]))
 	return nil
 }

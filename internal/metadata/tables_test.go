@@ -82,14 +82,14 @@ func TestATopicGetsANewTableOnceItsOldOneIsDropped(t *testing.T) {
 	if _, ok := a.TableOf(topic.ID); ok {
 		t.Error("the topic still has the dropped table")
 	}
-	if all := a.Tables(); len(all) != 1 || !all[0].Dropped || all[0].Location != old.Location {
-		t.Errorf("tables are %+v, want the dropped one", all)
+	if all, dropped := a.Tables(), a.DroppedTables(); len(all) != 0 || len(dropped) != 1 || dropped[0].DroppedMs == 0 || dropped[0].Location != old.Location {
+		t.Errorf("tables are %+v, dropped ones %+v", all, dropped)
 	}
 	if err := b.Heartbeat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	next := ensure(t, b, topic)
-	if next.Name == old.Name || next.Location == old.Location || next.TopicID != topic.ID {
+	if next.Name != old.Name || next.Location == old.Location || next.TopicID != topic.ID {
 		t.Errorf("the new table is %+v, the old one was %+v", next, old)
 	}
 	for range 2 {
@@ -97,18 +97,14 @@ func TestATopicGetsANewTableOnceItsOldOneIsDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, ok := b.TableOf(topic.ID); !ok || got != next || len(b.Tables()) != 1 {
+	if got, ok := b.TableOf(topic.ID); !ok || got != next || len(b.Tables()) != 1 || len(b.DroppedTables()) != 0 {
 		t.Errorf("after the old one was forgotten: %+v, %v, %+v", got, ok, b.Tables())
 	}
-	if err := b.ForgetTable(t.Context(), next); err != nil {
+	if err := a.DropTable(t.Context(), old); err != nil { // a late repetition
 		t.Fatal(err)
 	}
-	third := ensure(t, b, topic)
-	if err := a.ForgetTable(t.Context(), next); err != nil { // a late repetition
-		t.Fatal(err)
-	}
-	if got, ok := a.TableOf(topic.ID); !ok || got != third {
-		t.Errorf("a late repetition left %+v, %v, want %+v", got, ok, third)
+	if got, ok := a.TableOf(topic.ID); !ok || got != next || len(a.DroppedTables()) != 0 {
+		t.Errorf("a late repetition left %+v, %v, want %+v", got, ok, next)
 	}
 }
 
@@ -126,6 +122,7 @@ func TestEntriesThatAreNoTablesAreLeftOut(t *testing.T) {
 	id := uuid.NewString()
 	for field, value := range map[string]string{
 		"broken": "{", "empty": "{}", "other": `{"name":"another","id":"` + id + `","location":"s3://b/x"}`, "slash": `{"name":"slash","id":"` + id + `","location":"s3://b/"}`,
+		":dropped:x": `{"name":"x","id":"` + id + `","location":"s3://b/y","dropped":1}`,
 	} {
 		c := redis.Client()
 		if err := c.Do(t.Context(), c.B().Hset().Key(s.tablesKey()).FieldValue().FieldValue(field, value).FieldValue(":rev", "x").Build()).Error(); err != nil {
@@ -135,8 +132,8 @@ func TestEntriesThatAreNoTablesAreLeftOut(t *testing.T) {
 	if err := s.Heartbeat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if all := s.Tables(); len(all) != 1 || all[0] != good {
-		t.Errorf("tables are %+v", all)
+	if all := s.Tables(); len(all) != 1 || all[0] != good || len(s.DroppedTables()) != 0 {
+		t.Errorf("tables are %+v, %+v", all, s.DroppedTables())
 	}
 	for _, taken := range []string{"broken", "empty"} { // names of others are not overwritten, whatever they are
 		if table := ensure(t, s, create(t, s, taken)); table.Name != taken+"_2" {
@@ -159,7 +156,7 @@ func TestTheHintOfATableIsKeptUntilItIsForgotten(t *testing.T) {
 	if n, err := h.Load(t.Context(), table.Location); n != 7 || err != nil {
 		t.Errorf("after: %d, %v, want 7", n, err)
 	}
-	if err := s.ForgetTable(t.Context(), table); err != nil {
+	if err := errors.Join(s.DropTable(t.Context(), table), s.ForgetTable(t.Context(), table)); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := h.Load(t.Context(), table.Location); n != 0 || err != nil {

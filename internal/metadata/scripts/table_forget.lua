@@ -1,11 +1,8 @@
--- Frees the name of a table of which nothing is left. KEYS: korvet:storage:tables
--- ARGV: 1 table's name  2 topic id  3 location  4 new revision (random)
--- Returns {'OK', revision before}, or {'GONE'} when the name is not this table's any more.
+-- Forgets a dropped table, of which nothing is left. KEYS: korvet:storage:tables
+-- ARGV: 1 its location's last folder  2 new revision (random)
+-- Returns {'OK', revision before}, or {'GONE'}.
 redis.call('HDEL', KEYS[1], ':')
-local of = ':of:' .. ARGV[2]
-local f = redis.call('HMGET', KEYS[1], ARGV[1], of, ':rev')
-if not f[1] or cjson.decode(f[1]).location ~= ARGV[3] then return {'GONE'} end
-if f[2] == ARGV[1] then redis.call('HDEL', KEYS[1], of) end
-redis.call('HDEL', KEYS[1], ARGV[1])
-redis.call('HSET', KEYS[1], ':rev', ARGV[4])
-return {'OK', f[3] or ''}
+local before = redis.call('HGET', KEYS[1], ':rev') or ''
+if redis.call('HDEL', KEYS[1], ':dropped:' .. ARGV[1]) == 0 then return {'GONE'} end
+redis.call('HSET', KEYS[1], ':rev', ARGV[2])
+return {'OK', before}

@@ -87,6 +87,7 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 	}
 	b.openLogs(p, options)
 	p.worker = worker.New(p.store, p.logs, b.log.With(componentKey, "worker"))
+	p.worker.AfterTables(p.store, p.objects())
 	if b.cfg.Broker.Enabled {
 		b.openServer(p, schema)
 	}
@@ -97,7 +98,7 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 func (b *Broker) openServer(p *parts, schema *topicconfig.Schema) {
 	b.openGroups(p)
 	handler := api.New(api.Deps{
-		Logs: p.logs, Groups: p.groups, Offsets: p.groups, GroupAdmin: p.groups, Configs: p.store, Loggers: loggersOf(b.log), Topics: p.store, Cluster: p.store, Epochs: p.logs, Schema: schema,
+		Logs: p.logs, Groups: p.groups, Offsets: p.groups, GroupAdmin: p.groups, Configs: p.store, Loggers: loggersOf(b.log), Topics: topics{p.store, p.full}, Cluster: p.store, Epochs: p.logs, Schema: schema,
 		Now: time.Now, Random: rand.Reader, Log: b.log.With(componentKey, "api"), Metrics: b.metrics,
 	}, b.apiSettings())
 	p.server = server.New(server.Options{

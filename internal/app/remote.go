@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/config"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/remote"
+	"github.com/korvet-io/korvet/internal/worker"
 )
 
 // remotePathSetting is named by messages about the place of the remote tier.
@@ -88,5 +92,53 @@ func (b *Broker) openRemote(ctx context.Context, p *parts) (err error) {
 		return nil
 	}
 	p.tier, err = remote.Open(ctx, remoteSettings(&b.cfg), p.store, p.store.TableHint(), b.log.With(componentKey, "remote"))
-	return err
+	if err != nil {
+		return err
+	}
+	p.tier.Store = store.Observe(p.tier.Store, &storeWatch{Observer: b.metrics, log: b.log.With(componentKey, "remote")})
+	return nil
+}
+
+// objects are those of the remote tier; nil: there is none.
+func (p *parts) objects() worker.Objects {
+	if p.tier == nil {
+		return nil
+	}
+	return p.tier
+}
+
+// storeWatch tells the log when the store begins to fail and when it answers again.
+type storeWatch struct {
+	store.Observer // metrics
+	log            *slog.Logger
+	failing        atomic.Bool
+}
+
+func (w *storeWatch) StoreRequest(operation string, bytes int64, took time.Duration, kind string) {
+	w.Observer.StoreRequest(operation, bytes, took, kind)
+	switch kind {
+	case "canceled", "short": // that says nothing of the store
+	case "denied", "timeout", "failed":
+		if !w.failing.Swap(true) {
+			w.log.Warn("the store of the remote tier fails: what is only there cannot be read, and nothing leaves Redis that was not copied; each use is tried again", "operation", operation, "kind", kind)
+		}
+	default:
+		if w.failing.Load() && w.failing.Swap(false) {
+			w.log.Info("the store of the remote tier answers again", "operation", operation)
+		}
+	}
+}
+
+// topics wakes the storage worker when the remote tier of a topic is turned on or off.
+type topics struct {
+	*metadata.Store
+	wake func()
+}
+
+func (t topics) Alter(ctx context.Context, topic *metadata.Topic, partitions int32, configs map[string]string) (*metadata.Topic, error) {
+	next, err := t.Store.Alter(ctx, topic, partitions, configs)
+	if err == nil && next.Config.RemoteStorage != topic.Config.RemoteStorage {
+		t.wake()
+	}
+	return next, err
 }

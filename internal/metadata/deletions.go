@@ -18,11 +18,15 @@ func (s *Store) Delete(ctx context.Context, t *Topic) error {
 	if err := s.delete(ctx, t); err != nil {
 		return fmt.Errorf("delete topic %s: %w", t.Name, err)
 	}
+	s.wakeDeletions()
+	return nil
+}
+
+func (s *Store) wakeDeletions() {
 	select {
 	case s.deleted <- struct{}{}:
 	default: // it is awake already
 	}
-	return nil
 }
 
 // delete lists a topic that is there and takes it off the topics. The worker may do the latter as soon as it is listed.

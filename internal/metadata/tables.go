@@ -27,6 +27,26 @@ type Table struct {
 // ErrNoTables is the wish for a table where no place for tables is known (Options.Tables).
 var ErrNoTables = errors.New("korvet.storage.remote.path is not set")
 
+// ErrTableLeaving is the wish for the remote tier of a topic that was turned off, while its old table is still the topic's.
+var ErrTableLeaving = errors.New("the remote data of the time before remote.storage.enable was turned off is about to be deleted, which the storage worker does at its next tick: try again then")
+
+// checkTable refuses to turn the remote tier of a topic on while the table is its own that goes with its turning off.
+func (s *Store) checkTable(ctx context.Context, t *Topic, configs map[string]string) error {
+	if t.Config.RemoteStorage || !t.Config.RemoteDeleteOnDisable || !s.opt.Schema.Effective(t.Name, configs).RemoteStorage {
+		return nil
+	}
+	if _, has := s.TableOf(t.ID); !has {
+		return nil
+	}
+	if err := s.refreshTables(ctx); err != nil {
+		return err
+	}
+	if _, has := s.TableOf(t.ID); has {
+		return ErrTableLeaving
+	}
+	return nil
+}
+
 // maxFolderName bounds a table's name in its location: with what follows it is a file name everywhere.
 const maxFolderName = 200
 
@@ -123,6 +143,7 @@ func (s *Store) DropTable(ctx context.Context, t Table) error {
 	if err != nil {
 		return fmt.Errorf("drop table %s: %w", t.Name, err)
 	}
+	s.wakeDeletions()
 	return nil
 }
 
@@ -141,6 +162,34 @@ func (s *Store) ForgetTable(ctx context.Context, t Table) error {
 		return fmt.Errorf("forget table %s: %w", t.Name, err)
 	}
 	return nil
+}
+
+// TopicGone asks Redis whether the topic of a table is gone, and its deletion done. Where an entry cannot be read it is not:
+// a newer version may have written it. ErrUnavailable.
+func (s *Store) TopicGone(ctx context.Context, t Table) (bool, error) {
+	if have := s.snap.Load().byName[t.Topic]; have != nil && have.ID == t.TopicID {
+		return false, nil
+	}
+	r, err := s.do(ctx, s.redis.B().Hmget().Key(s.topicsKey()).Field(t.Topic, ":rev").Build())
+	if err != nil {
+		return false, fmt.Errorf("look for topic of table %s: %w", t.Name, err)
+	}
+	fields, err := r.ToArray()
+	if err != nil || len(fields) != 2 || fields[1].IsNil() { // a hash without :rev was lost, and with it all topics
+		return false, err
+	}
+	if encoded, err := fields[0].ToString(); err == nil {
+		have, err := s.decode(t.Topic, encoded)
+		if err != nil || have.ID == t.TopicID {
+			return false, nil
+		}
+	}
+	deleting, err := s.do(ctx, s.redis.B().Hexists().Key(s.deletingKey()).Field(t.TopicID.String()).Build())
+	if err != nil {
+		return false, fmt.Errorf("look for topic of table %s: %w", t.Name, err)
+	}
+	listed, err := deleting.AsBool()
+	return !listed, err
 }
 
 // folder is the last one of the location: no other table's.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/redistest"
+	"github.com/korvet-io/korvet/internal/topicconfig"
 )
 
 func withTables(t testing.TB, broker int32) Options {
@@ -175,5 +176,44 @@ func TestATableIsReservedInAFullRedis(t *testing.T) {
 	table := ensure(t, s, topic)
 	if err := errors.Join(s.DropTable(t.Context(), table), s.ForgetTable(t.Context(), table)); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestRemoteStorageIsTurnedOnAgainOnceTheOldTableIsDropped(t *testing.T) {
+	redis := redistest.Start(t)
+	opt := withTables(t, 1)
+	schema, _ := topicconfig.New(topicconfig.Options{RemoteStorage: true})
+	opt.Schema = schema
+	s := open(t, redis, opt)
+	on := map[string]string{"remote.storage.enable": "true"}
+	topic, err := s.Create(t.Context(), "t", 1, on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := ensure(t, s, topic)
+	off, err := s.Alter(t.Context(), topic, 1, map[string]string{"remote.log.delete.on.disable": "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Alter(t.Context(), off, 1, on); !errors.Is(err, ErrTableLeaving) {
+		t.Errorf("turned on while the old table is there: %v", err)
+	}
+	opt.BrokerID = 2
+	if err := open(t, redis, opt).DropTable(t.Context(), table); err != nil { // by another process
+		t.Fatal(err)
+	}
+	again, err := s.Alter(t.Context(), off, 1, on)
+	if err != nil || !again.Config.RemoteStorage {
+		t.Fatalf("turned on again: %v", err)
+	}
+	if next := ensure(t, s, again); next.Location == table.Location {
+		t.Error("it has its old table")
+	}
+	kept, err := s.Alter(t.Context(), again, 1, nil) // which the API refuses
+	if err == nil {
+		_, err = s.Alter(t.Context(), kept, 1, on)
+	}
+	if err != nil {
+		t.Errorf("turned off without the deletion, and on: %v", err)
 	}
 }

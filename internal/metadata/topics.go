@@ -88,7 +88,7 @@ func (s *Store) lookBeforeCreate(ctx context.Context, name string) (now int64, a
 }
 
 // Alter replaces partition count and settings of the version that t is. ErrVersionConflict when there is a newer one,
-// ErrUnknownTopic when this life of the topic is over, ErrSuperseded, ErrUnavailable (then it may have been altered).
+// ErrTableLeaving, ErrUnknownTopic when this life of the topic is over, ErrSuperseded, ErrUnavailable (then it may have been altered).
 func (s *Store) Alter(ctx context.Context, t *Topic, partitions int32, configs map[string]string) (*Topic, error) {
 	next, err := s.alter(ctx, t, partitions, configs)
 	if err != nil {
@@ -99,6 +99,9 @@ func (s *Store) Alter(ctx context.Context, t *Topic, partitions int32, configs m
 
 func (s *Store) alter(ctx context.Context, t *Topic, partitions int32, configs map[string]string) (*Topic, error) {
 	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	if err := s.checkTable(ctx, t, configs); err != nil {
 		return nil, err
 	}
 	next := *t

@@ -22,7 +22,7 @@ import (
 type Registry interface {
 	// TableOf finds the table of a life of a topic in what is known; false where it has none.
 	TableOf(topicID uuid.UUID) (metadata.Table, bool)
-	// Tables lists all, also those of topics that are being deleted.
+	// Tables lists those that topics have.
 	Tables() []metadata.Table
 }
 
@@ -76,4 +76,18 @@ func (t *Tier) Forget(e metadata.Table) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.opened, e.Location)
+}
+
+// Clear deletes every object of a table, which no topic has any more. It may be repeated. A table of another place than this
+// tier's is refused.
+func (t *Tier) Clear(ctx context.Context, e metadata.Table) error {
+	folder, below := strings.CutPrefix(e.Location, t.Path+"/"+t.Namespace+"/")
+	if !below || folder == "" || folder == "." || folder == ".." || strings.ContainsAny(folder, "/\\") {
+		return fmt.Errorf("delete table %s: its location %s is not a folder of %s/%s, where this process may delete: is korvet.storage.remote.path another one here?", e.Name, e.Location, t.Path, t.Namespace)
+	}
+	t.Forget(e)
+	if err := t.Store.Clear(ctx, e.Location+"/"); err != nil {
+		return fmt.Errorf("delete table %s: %w", e.Name, err)
+	}
+	return nil
 }

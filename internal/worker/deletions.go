@@ -36,6 +36,9 @@ func (w *Worker) finish(ctx context.Context, t *metadata.Topic) error {
 	if err := w.partitions.DeleteTopic(ctx, t.Name, t.ID); err != nil {
 		return fmt.Errorf("delete what it has beside its partitions: %w", err)
 	}
+	if err := w.dropOf(ctx, t.ID); err != nil {
+		return err
+	}
 	if err := w.deletions.DeletionDone(ctx, t); err != nil {
 		return err
 	}

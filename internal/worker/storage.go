@@ -24,6 +24,7 @@ type Redis interface {
 	Glances(ctx context.Context, keys []redisstream.Keys) ([]redisstream.Glance, error)
 	Roll(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, open int64) (redisstream.Segment, bool, error)
 	RaiseStart(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, start int64) (int64, error)
+	Untier(ctx context.Context, keys redisstream.Keys, c redisstream.Claim) (int64, error)
 	DropCopy(ctx context.Context, keys redisstream.Keys, c redisstream.Claim) error
 	DropSegment(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, seg redisstream.Segment) (bool, error)
 	TrimHead(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, h redisstream.Head) (int64, redisstream.ID, error)
@@ -66,6 +67,8 @@ type Dependencies struct {
 	Compactor interface {
 		Compact(ctx context.Context, t *Target) error
 	}
+	// TableList is that of the remote tier's tables. It may be nil.
+	TableList TableList
 	// Gone tells whether another worker's process is provably dead, so that its lease need not be waited for. It may be nil.
 	Gone func(owner string) bool
 }
@@ -147,6 +150,9 @@ func (s *Storage) tick(ctx context.Context, only map[partition.Ref]struct{}) err
 		return err
 	}
 	if err := s.visit(ctx, targets, only == nil); err != nil {
+		return err
+	}
+	if err := s.untierOff(ctx); err != nil {
 		return err
 	}
 	s.Observer.WorkerLeads(true)

@@ -42,12 +42,19 @@ type Partitions interface {
 type Worker struct {
 	deletions  Deletions
 	partitions Partitions
+	dropped    dropped
 	log        *slog.Logger
 }
 
 // New makes a worker.
 func New(d Deletions, p Partitions, log *slog.Logger) *Worker {
 	return &Worker{deletions: d, partitions: p, log: log}
+}
+
+// AfterTables makes it delete the tables of topics that are gone, too, before it runs. objects is nil in a process that has no
+// remote tier.
+func (w *Worker) AfterTables(t TableList, objects Objects) {
+	w.dropped = dropped{tables: t, objects: objects, now: time.Now}
 }
 
 // Run works until ctx ends: at once, when a topic is deleted, and at every tick.
@@ -57,6 +64,9 @@ func (w *Worker) Run(ctx context.Context, tick time.Duration) {
 	for {
 		if err := w.FinishDeletions(ctx); err != nil && ctx.Err() == nil {
 			w.log.Warn("deletions are not finished: trying again at the next tick", "error", err)
+		}
+		if err := w.FinishTables(ctx); err != nil && ctx.Err() == nil {
+			w.log.Warn("tables of topics that are gone are not dropped: trying again at the next tick", "error", err)
 		}
 		select {
 		case <-ctx.Done():

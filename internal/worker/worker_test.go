@@ -64,7 +64,7 @@ func store(t *testing.T, redis *redistest.Server) *metadata.Store {
 		t.Fatal(problems)
 	}
 	s, err := metadata.Open(t.Context(), redis.Client(), metadata.Options{
-		Namespace: "korvet", BrokerID: 1, Host: "localhost", Port: 1, Timeout: 20 * time.Second, Schema: schema, Log: quiet(),
+		Namespace: "korvet", Tables: "file:///tier/korvet", BrokerID: 1, Host: "localhost", Port: 1, Timeout: 20 * time.Second, Schema: schema, Log: quiet(),
 	})
 	if err != nil {
 		t.Fatal(err)

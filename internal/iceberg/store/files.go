@@ -198,6 +198,17 @@ func (files) Folders(ctx context.Context, folder string) (names []string, err er
 	return names, wrap("list", folder, err)
 }
 
+func (files) Clear(ctx context.Context, folder string) error {
+	root, err := path(folder)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = os.RemoveAll(root)
+	}
+	return wrap("delete", folder, err)
+}
+
 func (files) Delete(ctx context.Context, locations []string) error {
 	var failed []error
 	for _, l := range locations {

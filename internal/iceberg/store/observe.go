@@ -101,6 +101,13 @@ func (o *observed) Folders(ctx context.Context, folder string) ([]string, error)
 	return names, err
 }
 
+func (o *observed) Clear(ctx context.Context, folder string) error {
+	began := o.now()
+	err := o.Store.Clear(ctx, folder)
+	o.tell("delete", 0, began, err)
+	return err
+}
+
 func (o *observed) Delete(ctx context.Context, locations []string) error {
 	if len(locations) == 0 {
 		return nil

@@ -181,6 +181,22 @@ func (b *bucket) Folders(ctx context.Context, folder string) ([]string, error) {
 	return names, nil
 }
 
+func (b *bucket) Clear(ctx context.Context, folder string) error {
+	var found []string
+	clear := func() error {
+		err := b.Delete(ctx, found)
+		found = found[:0]
+		return err
+	}
+	err := b.List(ctx, folder, func(o Object) error {
+		if found = append(found, o.Location); len(found) < deleteAtOnce {
+			return nil
+		}
+		return clear()
+	})
+	return errors.Join(err, clear())
+}
+
 func (b *bucket) Delete(ctx context.Context, locations []string) error {
 	byBucket := map[string][]types.ObjectIdentifier{}
 	for _, l := range locations {

@@ -29,6 +29,8 @@ type Store interface {
 	List(ctx context.Context, folder string, each func(Object) error) error
 	// Folders names the folders right below a folder, by rising names and without slashes, without listing what is in them.
 	Folders(ctx context.Context, folder string) ([]string, error)
+	// Clear removes every object whose location begins with a folder's, which ends in /, and what is left of writes there.
+	Clear(ctx context.Context, folder string) error
 	// Delete removes objects; those that are not there are no error. It goes on after one that fails.
 	Delete(ctx context.Context, locations []string) error
 }

@@ -58,6 +58,7 @@ var errorCodes = []errorKind{
 	{metadata.ErrUnknownTopic, kerr.UnknownTopicOrPartition, false},
 	{metadata.ErrUnknownTopicID, kerr.UnknownTopicID, false},
 	{metadata.ErrVersionConflict, kerr.RequestTimedOut, true}, // it lost every race it was repeated in
+	{metadata.ErrTableLeaving, kerr.InvalidConfig, false},
 	{metadata.ErrTooManyConfigs, kerr.PolicyViolation, false},
 	{metadata.ErrSuperseded, kerr.NotLeaderForPartition, true},
 

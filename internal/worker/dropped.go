@@ -1,0 +1,128 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/metadata"
+)
+
+// settled is how long a dropped table is looked after: a storage worker that was paused may still write to it, at most ten
+// minutes after it read the table.
+const settled = 15 * time.Minute
+
+// orphaned is how long a table's topic must have been found gone before the table is dropped: whoever restores both may restore
+// the table first.
+const orphaned = time.Minute
+
+// TableList is the list of tables of the remote tier. All methods are safe for concurrent use.
+type TableList interface {
+	TableOf(topic uuid.UUID) (metadata.Table, bool)
+	Tables() []metadata.Table
+	// TopicGone tells whether the topic of a table is gone, and its deletion done. When in doubt it is not.
+	TopicGone(ctx context.Context, t metadata.Table) (bool, error)
+	// DropTable parts a table from its topic, and may be repeated.
+	DropTable(ctx context.Context, t metadata.Table) error
+	DroppedTables() []metadata.Table
+	// ForgetTable takes it off the dropped ones, and may be repeated.
+	ForgetTable(ctx context.Context, t metadata.Table) error
+}
+
+// Objects deletes the objects of dropped tables. It may be repeated, also by several processes at a time.
+type Objects interface {
+	Clear(ctx context.Context, t metadata.Table) error
+}
+
+// dropped finishes tables that no topic has any more.
+type dropped struct {
+	tables  TableList
+	objects Objects              // nil: this process has no remote tier; another one deletes them
+	gone    map[string]time.Time // locations of tables whose topic is gone, and when that was found first
+	now     func() time.Time
+	failing bool // the last look at the objects failed, and the log says so
+}
+
+// dropOf parts a topic that is being deleted from its table.
+func (w *Worker) dropOf(ctx context.Context, topic uuid.UUID) error {
+	if w.dropped.tables == nil {
+		return nil
+	}
+	t, ok := w.dropped.tables.TableOf(topic)
+	if !ok {
+		return nil
+	}
+	return w.dropped.tables.DropTable(ctx, t)
+}
+
+// FinishTables deletes the objects of tables that no topic has any more. The error is of what other than the store failed.
+func (w *Worker) FinishTables(ctx context.Context) error {
+	d := &w.dropped
+	if d.tables == nil {
+		return nil
+	}
+	problems := []error{w.dropOrphans(ctx)}
+	if d.objects == nil {
+		return errors.Join(problems...)
+	}
+	var failed []error
+	for _, t := range d.tables.DroppedTables() {
+		if err := d.objects.Clear(ctx, t); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if d.now().Sub(time.UnixMilli(t.DroppedMs)) < settled {
+			continue
+		}
+		if err := d.tables.ForgetTable(ctx, t); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		w.log.Info("table is deleted", "table", t.Name, "topic", t.Topic, "location", t.Location)
+	}
+	w.tellFailing(ctx, errors.Join(failed...))
+	return errors.Join(problems...)
+}
+
+// tellFailing logs once that objects cannot be deleted: the store may be away for long.
+func (w *Worker) tellFailing(ctx context.Context, err error) {
+	if failing := err != nil && ctx.Err() == nil; failing != w.dropped.failing {
+		w.dropped.failing = failing
+		if failing {
+			w.log.Warn("objects of tables that no topic has any more cannot be deleted: trying again at each tick", "error", err)
+		} else {
+			w.log.Info("objects of tables that no topic has any more are deleted again")
+		}
+	}
+}
+
+// dropOrphans drops tables whose topic's deletion did not know of them: they were reserved while it went on.
+func (w *Worker) dropOrphans(ctx context.Context) error {
+	d := &w.dropped
+	before := d.gone
+	d.gone = map[string]time.Time{}
+	var problems []error
+	for _, t := range d.tables.Tables() {
+		gone, err := d.tables.TopicGone(ctx, t)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if !gone {
+			continue
+		}
+		since, known := before[t.Location]
+		if !known {
+			since = d.now()
+		}
+		if d.gone[t.Location] = since; d.now().Sub(since) < orphaned {
+			continue
+		}
+		if err := d.tables.DropTable(ctx, t); err != nil {
+			problems = append(problems, fmt.Errorf("drop table of topic %s, id %s, which is gone: %w", t.Topic, t.TopicID, err))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,91 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// tableList is a fixed list of tables.
+type tableList struct {
+	tables  []metadata.Table
+	dropped []metadata.Table
+	fails   error
+}
+
+func (l *tableList) TableOf(topic uuid.UUID) (metadata.Table, bool) {
+	for _, t := range l.tables {
+		if t.TopicID == topic {
+			return t, true
+		}
+	}
+	return metadata.Table{}, false
+}
+
+func (l *tableList) DropTable(_ context.Context, t metadata.Table) error {
+	if l.fails == nil {
+		l.tables, l.dropped = nil, append(l.dropped, t)
+	}
+	return l.fails
+}
+
+func (l *tableList) Tables() []metadata.Table                                { return l.tables }
+func (l *tableList) DroppedTables() []metadata.Table                         { return l.dropped }
+func (l *tableList) ForgetTable(context.Context, metadata.Table) error       { return nil }
+func (l *tableList) TopicGone(context.Context, metadata.Table) (bool, error) { return false, nil }
+
+// half is a topic of which the table has two segments, and Redis the second and what came after.
+func (r *rig) half(configs map[string]string) (*part, *tableList) {
+	r.Helper()
+	p := r.create("t", configs)
+	p.topic.Partitions = 2 // the second one was never written to
+	for range 2 {
+		p.add(10, 0, 10)
+		p.seal()
+	}
+	p.add(5, 0, 10)
+	r.tick()
+	claim := redisstream.Claim{TopicID: p.view().TopicID, Fence: r.storage.lease.fence}
+	if _, err := r.shard.SetTiered(r.Context(), p.keys, claim, 20); err != nil {
+		r.Fatal(err)
+	}
+	if _, err := r.shard.DropSegment(r.Context(), p.keys, claim, p.view().Segments[0]); err != nil {
+		r.Fatal(err)
+	}
+	tables := &tableList{tables: []metadata.Table{{Name: "t", Topic: "t", TopicID: p.topic.ID, Location: "file:///tier/korvet/t"}}}
+	r.storage.TableList = tables
+	return p, tables
+}
+
+func TestALogWithoutItsRemoteTierStartsAtWhatRedisHas(t *testing.T) {
+	r := newRig(t)
+	p, tables := r.half(map[string]string{"remote.log.delete.on.disable": "true"})
+	if v := p.view(); v.LogStart != 0 || v.LocalStart != 10 {
+		t.Fatalf("before: %+v", v.View)
+	}
+	tables.fails = errors.New("away")
+	r.tick()
+	if v := p.view(); len(tables.dropped) != 0 || v.LogStart != 10 || r.seen.failures != 1 {
+		t.Errorf("log start %d, %d failures", v.LogStart, r.seen.failures)
+	}
+	tables.fails = nil
+	r.tick()
+	if v := p.view(); len(tables.dropped) != 1 || v.LogStart != 10 || v.LocalStart != 10 || v.TieredEnd != 0 {
+		t.Errorf("after: %+v, %d tables dropped", v.View, len(tables.dropped))
+	}
+	p.expect(10, 10, 20)
+}
+
+func TestRemoteDataIsKeptUnlessItsDeletionIsWished(t *testing.T) {
+	r := newRig(t)
+	p, tables := r.half(nil) // a server without its pattern, say
+	r.tick()
+	if v := p.view(); len(tables.tables) != 1 || v.LogStart != 0 || v.TieredEnd != 20 {
+		t.Errorf("%+v, %d tables", v.View, len(tables.tables))
+	}
+}

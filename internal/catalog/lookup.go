@@ -31,13 +31,7 @@ func (c *Catalog) list() (*remote.Tier, []metadata.Table, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var list []metadata.Table
-	for _, t := range tier.Registry.Tables() {
-		if !t.Dropped {
-			list = append(list, t)
-		}
-	}
-	return tier, list, nil
+	return tier, tier.Registry.Tables(), nil
 }
 
 // find looks a table up: by its name, else by that of its topic, else by its name in any case.

@@ -32,7 +32,8 @@ type Remains struct {
 	Topics    map[string]*Topic
 	Deleting  map[uuid.UUID]bool
 	Tables    []Table
-	Live      []Node // brokers that run
+	Dropped   map[string]bool // locations of tables whose objects are being deleted
+	Live      []Node          // brokers that run
 }
 
 // Look reads what is there. It writes nothing.
@@ -48,7 +49,7 @@ func (r *Restorer) Look(ctx context.Context) (*Remains, error) {
 			return nil, fmt.Errorf("look at metadata: %w: %w", ErrUnavailable, err)
 		}
 	}
-	found := &Remains{Topics: map[string]*Topic{}, Deleting: map[uuid.UUID]bool{}}
+	found := &Remains{Topics: map[string]*Topic{}, Deleting: map[uuid.UUID]bool{}, Dropped: map[string]bool{}}
 	found.ClusterID, _ = replies[0].ToString() // the nil reply is ""
 	topics, errTopics := replies[1].AsStrMap()
 	deleting, errDeleting := replies[2].AsStrSlice()
@@ -89,12 +90,17 @@ func (f *Remains) topics(entries map[string]string) error {
 
 func (f *Remains) tables(entries map[string]string) error {
 	for name, encoded := range entries {
-		if strings.HasPrefix(name, ":") {
+		isDropped := strings.HasPrefix(name, ":dropped:")
+		if !isDropped && strings.HasPrefix(name, ":") {
 			continue
 		}
 		t, err := decodeTable(encoded)
 		if err != nil {
 			return err
+		}
+		if isDropped {
+			f.Dropped[t.Location] = true
+			continue
 		}
 		f.Tables = append(f.Tables, t)
 	}

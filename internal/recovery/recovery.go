@@ -54,6 +54,10 @@ func Make(ctx context.Context, s Source, t Target) (*Plan, error) {
 			plan.Left = append(plan.Left, Left{Location: topic.Table.Location, Topic: topic.Name, Why: "the topic is being deleted"})
 			continue
 		}
+		if found.Dropped[topic.Table.Location] {
+			plan.Left = append(plan.Left, Left{Location: topic.Table.Location, Topic: topic.Name, Why: "the table is being deleted"})
+			continue
+		}
 		if err := topic.compare(ctx, s.Namespace, t.Messages, found); err != nil {
 			return nil, err
 		}
@@ -76,7 +80,7 @@ func (t *Topic) compare(ctx context.Context, namespace string, messages *redisst
 		}
 	}
 	for _, other := range found.Tables {
-		if other.TopicID == t.ID && !other.Dropped && other.Location != t.Table.Location {
+		if other.TopicID == t.ID && other.Location != t.Table.Location {
 			t.Action, t.Why = Refuse, "Redis has its table at "+other.Location
 		}
 	}

@@ -86,7 +86,11 @@ func (t *Tier) Clear(ctx context.Context, e metadata.Table) error {
 		return fmt.Errorf("delete table %s: its location %s is not a folder of %s/%s, where this process may delete: is korvet.storage.remote.path another one here?", e.Name, e.Location, t.Path, t.Namespace)
 	}
 	t.Forget(e)
-	if err := t.Store.Clear(ctx, e.Location+"/"); err != nil {
+	err := t.Store.Clear(ctx, e.Location+"/metadata/") // first: without it nobody takes the rest for a table
+	if err == nil {
+		err = t.Store.Clear(ctx, e.Location+"/")
+	}
+	if err != nil {
 		return fmt.Errorf("delete table %s: %w", e.Name, err)
 	}
 	return nil

@@ -61,11 +61,11 @@ func (t *Target) oversize(z *size) (start int64, excess int64, number int64) {
 	if !t.Config.Delete || limit < 0 {
 		return start, 0, -1
 	}
-	rest := z.open
-	for _, seg := range g.Segments {
+	rest, segments := z.open, t.untiered() // what the remote tier has, too, is the keeper's to weigh
+	for _, seg := range segments {
 		rest += t.living(seg, z.sealed[seg.Number])
 	}
-	for _, seg := range g.Segments {
+	for _, seg := range segments {
 		bytes := t.living(seg, z.sealed[seg.Number])
 		if rest-bytes < limit {
 			if !t.huge(bytes) {

@@ -69,6 +69,10 @@ type Dependencies struct {
 	}
 	// TableList is that of the remote tier's tables. It may be nil.
 	TableList TableList
+	// Keeper applies retention to what is in the remote tier, and keeps the tables in order. It may be nil.
+	Keeper interface {
+		Keep(ctx context.Context, jobs []KeepJob)
+	}
 	// Gone tells whether another worker's process is provably dead, so that its lease need not be waited for. It may be nil.
 	Gone func(owner string) bool
 }
@@ -218,6 +222,7 @@ func (s *Storage) visit(ctx context.Context, targets []Target, everything bool) 
 		return err
 	}
 	s.compact(ctx, targets)
+	s.keepTables(ctx, targets)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +23,7 @@ type File struct {
 	Rows, Bytes                int64
 	First, Last                int64 // offsets
 	MinTimestamp, MaxTimestamp int64 // ms; not known when !Timed
-	MaxAppendMs                int64
+	MinAppendMs, MaxAppendMs   int64 // 0 and the highest there is when not known
 	Timed                      bool
 	Sequence                   int64 // data sequence number: deletes of higher ones, and position deletes of the same, apply
 	entry                      iceberg.DataFile
@@ -139,7 +140,7 @@ func (f *Files) add(e iceberg.ManifestEntry) error {
 // newFile is a data file as its manifest has it. Without bounds of the offsets there, Last is below First.
 func newFile(partition int32, e iceberg.ManifestEntry) File {
 	d := e.DataFile()
-	f := File{Location: d.FilePath(), Partition: partition, Rows: d.Count(), Bytes: d.FileSizeBytes(), Sequence: e.SequenceNum(), entry: d, Last: -1}
+	f := File{Location: d.FilePath(), Partition: partition, Rows: d.Count(), Bytes: d.FileSizeBytes(), Sequence: e.SequenceNum(), entry: d, Last: -1, MaxAppendMs: math.MaxInt64}
 	low, high := d.LowerBoundValues(), d.UpperBoundValues()
 	if first, last := low[datafile.OffsetID], high[datafile.OffsetID]; len(first) == 8 && len(last) == 8 {
 		f.First, f.Last = int64(binary.LittleEndian.Uint64(first)), int64(binary.LittleEndian.Uint64(last))
@@ -148,8 +149,8 @@ func newFile(partition int32, e iceberg.ManifestEntry) File {
 		f.MinTimestamp, f.MaxTimestamp = datafile.Millis(int64(binary.LittleEndian.Uint64(least))), datafile.Millis(int64(binary.LittleEndian.Uint64(most)))
 		f.Timed = true
 	}
-	if most := high[datafile.AppendTimeID]; len(most) == 8 {
-		f.MaxAppendMs = datafile.Millis(int64(binary.LittleEndian.Uint64(most)))
+	if least, most := low[datafile.AppendTimeID], high[datafile.AppendTimeID]; len(least) == 8 && len(most) == 8 {
+		f.MinAppendMs, f.MaxAppendMs = datafile.Millis(int64(binary.LittleEndian.Uint64(least))), datafile.Millis(int64(binary.LittleEndian.Uint64(most)))
 	}
 	return f
 }

@@ -16,7 +16,7 @@ import (
 // would go elsewhere or take metadata files away that are still needed.
 var ownProperties = []string{
 	"format-version", "write.data.path", "write.metadata.path", "write.folder-storage.path", "write.object-storage.enabled",
-	"write.metadata.delete-after-commit.enabled", table.DefaultNameMappingKey,
+	"write.metadata.delete-after-commit.enabled",
 }
 
 // judge refuses what would change the log.

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ func newTable(t *testing.T) *Table {
 // put writes a data file of the offsets [from, to).
 func put(t *testing.T, table *Table, partition int32, from, to int64) Added {
 	t.Helper()
-	a := Added{Partition: partition, Location: fmt.Sprintf("%s/data/%d-%d.parquet", table.chain.Location, partition, from), End: to}
+	a := Added{Partition: partition, Location: fmt.Sprintf("%s/data/%d-%d-%s.parquet", table.chain.Location, partition, from, rand.Text()), End: to}
 	r, w := io.Pipe()
 	go func() {
 		f := datafile.NewWriter(w, partition, datafile.Options{PageBytes: 2000, RowGroupBytes: 20_000, CreatedBy: "test"})

@@ -1,0 +1,137 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+)
+
+// mergeRead is how much of a data file is read at once: some pages.
+var mergeRead = datafile.Request{Bytes: 1 << 20, Gap: 256 << 10}
+
+// mergedRows gives the rows of several files by rising offset. A row is the caller's until it asks for the next.
+type mergedRows struct {
+	waiting []*rowCursor // whose first row was not asked for yet, by rising first offset
+	open    []*rowCursor
+	last    int64
+	begun   bool
+	head    *rowCursor // whose row was given
+	err     error
+}
+
+// rowCursor reads one file.
+type rowCursor struct {
+	first int64
+	row   *datafile.Row
+	next  func() (*datafile.Row, bool)
+	stop  func()
+}
+
+func newMergedRows(ctx context.Context, t *Table, g *mergeGroup, deleted map[string]*datafile.Positions) *mergedRows {
+	m := &mergedRows{}
+	for _, f := range g.files {
+		c := &rowCursor{first: f.First}
+		c.next, c.stop = iter.Pull(t.rows(ctx, &f, deleted[f.Location], &m.err))
+		m.waiting = append(m.waiting, c)
+	}
+	return m
+}
+
+// rows are those of a data file that were not deleted. What fails is noted in failed.
+func (t *Table) rows(ctx context.Context, f *File, deleted *datafile.Positions, failed *error) iter.Seq[*datafile.Row] {
+	src, size, location := object{t.store, f.Location}, f.Bytes, f.Location
+	return func(yield func(*datafile.Row) bool) {
+		d, err := datafile.Open(ctx, src, size)
+		q, stopped := mergeRead, false
+		q.Deleted = deleted
+		for done := false; err == nil && !done && !stopped; {
+			q.Offset, done, err = d.Read(ctx, src, q, func(r *datafile.Row) bool {
+				stopped = !yield(r)
+				return !stopped
+			})
+		}
+		if err != nil && *failed == nil {
+			*failed = fmt.Errorf("%s: %w", location, err)
+		}
+	}
+}
+
+// peek is the next row; nil: there is none.
+func (m *mergedRows) peek() (*datafile.Row, error) {
+	for m.head == nil && m.err == nil {
+		if len(m.waiting) > 0 && (len(m.open) == 0 || m.waiting[0].first <= m.least().row.Offset) {
+			c := m.waiting[0]
+			m.waiting = m.waiting[1:]
+			if m.advance(c) {
+				m.open = append(m.open, c)
+			}
+			continue
+		}
+		if len(m.open) == 0 {
+			return nil, nil
+		}
+		m.head = m.least()
+		if m.begun && m.head.row.Offset <= m.last { // the same record twice
+			m.take()
+		}
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	return m.head.row, nil
+}
+
+func (m *mergedRows) least() *rowCursor {
+	least := m.open[0]
+	for _, c := range m.open[1:] {
+		if c.row.Offset < least.row.Offset {
+			least = c
+		}
+	}
+	return least
+}
+
+// advance reads a cursor's next row.
+func (m *mergedRows) advance(c *rowCursor) bool {
+	row, ok := c.next()
+	c.row = row
+	return ok
+}
+
+// take passes over the row that peek gave.
+func (m *mergedRows) take() {
+	c := m.head
+	m.last, m.begun, m.head = max(m.last, c.row.Offset), true, nil
+	if m.advance(c) {
+		return
+	}
+	for i := range m.open {
+		if m.open[i] == c {
+			m.open = append(m.open[:i], m.open[i+1:]...)
+			return
+		}
+	}
+}
+
+// copyTo writes rows until it is enough or there are no more.
+func (m *mergedRows) copyTo(w RowWriter, enough func() bool) error {
+	for !enough() {
+		row, err := m.peek()
+		if err != nil || row == nil {
+			return err
+		}
+		if err := w.Write(row); err != nil {
+			return err
+		}
+		m.take()
+	}
+	return nil
+}
+
+func (m *mergedRows) stop() {
+	for _, c := range append(m.waiting, m.open...) {
+		c.stop()
+	}
+}

@@ -1,0 +1,152 @@
+package worker
+
+import (
+	"context"
+	"errors"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// retain raises the log starts of a topic's partitions by its retention, as far as that is decided by what only the table has,
+// and drops the table's files below the starts of the round before: who began to read there has had a tick to notice.
+func (k *Keeper) retain(ctx context.Context, table KeptTable, s *tables.State, job *KeepJob, topic *keptTopic) (*tables.State, error) {
+	files, err := table.Files(ctx, s)
+	if err != nil {
+		return s, err
+	}
+	before := map[int32]int64{}
+	for i := range job.Partitions {
+		p := &job.Partitions[i]
+		if seen, ok := topic.starts[p.Ref.Partition]; ok {
+			before[p.Ref.Partition] = min(seen, p.Glance.LogStart)
+		}
+		topic.starts[p.Ref.Partition] = p.Glance.LogStart
+		start, err := k.start(ctx, p, files.Data[p.Ref.Partition])
+		if err != nil {
+			return s, err
+		}
+		if start > p.Glance.LogStart {
+			_, err := k.Redis.RaiseStart(ctx, p.Keys, p.claim(), start)
+			if err != nil && !errors.Is(err, redisstream.ErrDeleted) {
+				return s, err
+			}
+		}
+	}
+	after, gone, err := table.DropBefore(ctx, s, job.Partitions[0].Fence, before)
+	if err != nil {
+		return s, ignoreConflict(err)
+	}
+	if len(gone) > 0 {
+		k.Observer.UpkeepDone("drop", len(gone))
+		if k.Dropped != nil {
+			k.Dropped(ctx, job.Partitions[0].Fence, job.Topic, gone)
+		}
+	}
+	return after, nil
+}
+
+// ignoreConflict leaves to the next tick what another commit came before.
+func ignoreConflict(err error) error {
+	if errors.Is(err, chain.ErrConflict) || errors.Is(err, chain.ErrStale) {
+		return nil
+	}
+	return err
+}
+
+// start is where a partition's log is to start by retention, looking at its data files, which rise by offset. What Redis has
+// is looked at by the tick itself: no further than to its first record.
+func (k *Keeper) start(ctx context.Context, p *KeepPartition, files []tables.File) (int64, error) {
+	g := &p.Glance
+	for len(files) > 0 && files[0].Last < g.LogStart {
+		files = files[1:]
+	}
+	start := max(g.LogStart, p.remoteExcess(files))
+	if cutoff, ok := p.cutoff(); ok && g.LogStart < g.LocalStart {
+		byTime, err := k.byTime(ctx, p, files, int64(cutoff))
+		if err != nil {
+			return 0, err
+		}
+		start = max(start, byTime)
+	}
+	return min(start, max(g.LocalStart, g.TieredEnd), p.end()), nil
+}
+
+// byTime finds the first offset of the files that was appended at the cutoff or later.
+func (k *Keeper) byTime(ctx context.Context, p *KeepPartition, files []tables.File, cutoff int64) (int64, error) {
+	for _, f := range files {
+		if f.MaxAppendMs < cutoff {
+			continue
+		}
+		if f.MinAppendMs >= cutoff {
+			return f.First, nil
+		}
+		return k.Times.SeekAppend(ctx, p.Ref, cutoff, max(f.First, p.Glance.LogStart))
+	}
+	return p.Glance.LocalStart, nil
+}
+
+// remoteExcess is where the log is to start by retention.bytes: the oldest files go while the rest, with what Redis alone has,
+// is at least that many bytes.
+func (p *KeepPartition) remoteExcess(files []tables.File) int64 {
+	limit := p.Config.RetentionBytes
+	if limit < 0 || !p.Config.Delete {
+		return 0
+	}
+	rest := p.LocalBytes
+	for _, f := range files {
+		rest += f.Bytes
+	}
+	start := int64(0)
+	for _, f := range files {
+		if rest-f.Bytes < limit {
+			break
+		}
+		rest -= f.Bytes
+		start = f.Last + 1
+	}
+	return start
+}
+
+// untiered lists the sealed segments of which the remote tier does not have every record.
+func (t *Target) untiered() []redisstream.Segment {
+	list := t.Glance.Segments
+	for len(list) > 0 && list[0].Last < t.Glance.TieredEnd {
+		list = list[1:]
+	}
+	return list
+}
+
+// keepTables offers the topics that have tables to the keeper.
+func (s *Storage) keepTables(ctx context.Context, targets []Target) {
+	if s.Keeper == nil {
+		return
+	}
+	var jobs []KeepJob
+	for _, topic := range s.Topics.All() {
+		if topic.Config.Compact {
+			continue
+		}
+		job := KeepJob{Topic: topic}
+		for i := range targets {
+			if t := &targets[i]; t.Ref.ID == topic.ID {
+				job.Partitions = append(job.Partitions, KeepPartition{Target: *t, LocalBytes: s.untieredBytes(t)})
+			}
+		}
+		if len(job.Partitions) > 0 {
+			jobs = append(jobs, job)
+		}
+	}
+	s.Keeper.Keep(ctx, jobs)
+}
+
+// untieredBytes are those of Redis's memory that records take which the table does not have.
+func (s *Storage) untieredBytes(t *Target) int64 {
+	z := s.sizes.of(t)
+	bytes := z.open
+	for _, seg := range t.untiered() {
+		bytes += t.living(seg, z.sealed[seg.Number])
+	}
+	return bytes
+}

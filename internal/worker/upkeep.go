@@ -1,0 +1,118 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+)
+
+const (
+	reclaimEvery = time.Hour
+	sweepEvery   = 24 * time.Hour
+	mergeEvery   = 10 * time.Minute
+	// settledFor is how long the worker's lease and Redis must have been the same before files are deleted: after a failover more
+	// may be in use than what is known.
+	settledFor = time.Hour
+)
+
+// keep does what is due at one table. It names the operation that failed.
+func (k *Keeper) keep(ctx context.Context, table KeptTable, job *KeepJob, topic *keptTopic) (operation string, err error) {
+	s, err := table.State(ctx)
+	if err != nil {
+		return "table", err
+	}
+	if s, err = k.retain(ctx, table, s, job, topic); err != nil {
+		return "drop", err
+	}
+	if err := k.measure(ctx, table, s, job); err != nil {
+		return "table", err
+	}
+	settings, fence := k.Settings(), job.Partitions[0].Fence
+	after, n, err := table.Expire(ctx, s, fence, settings.Snapshots)
+	if err = ignoreConflict(err); err != nil {
+		return "expire", err
+	}
+	if n > 0 {
+		s = after
+		k.Observer.UpkeepDone("expire", n)
+	}
+	if err := k.merge(ctx, table, s, fence, settings, topic); err != nil {
+		return "merge", err
+	}
+	if k.now().Sub(k.settled) < settledFor {
+		return "", nil
+	}
+	if err := k.reclaim(ctx, table, fence, topic); err != nil {
+		return "reclaim", err
+	}
+	return "sweep", k.sweep(ctx, table, fence, settings, topic, job.Topic.Name)
+}
+
+// measure tells how large the table is.
+func (k *Keeper) measure(ctx context.Context, table KeptTable, s *tables.State, job *KeepJob) error {
+	files, err := table.Files(ctx, s)
+	if err != nil {
+		return err
+	}
+	size := TableSize{Snapshots: len(s.Snapshots()), Deletes: len(files.Deletes)}
+	for _, list := range files.Data {
+		size.Files += len(list)
+		for _, f := range list {
+			size.Bytes += f.Bytes
+		}
+	}
+	k.Observer.TableKept(job.Topic.Name, size)
+	return nil
+}
+
+// merge rewrites small files, a bounded part at a time.
+func (k *Keeper) merge(ctx context.Context, table KeptTable, s *tables.State, fence int64, settings KeepSettings, topic *keptTopic) error {
+	if k.now().Before(topic.merge) {
+		return nil
+	}
+	_, merged, err := table.Merge(ctx, s, fence, settings.Merge)
+	if err = ignoreConflict(err); err != nil {
+		topic.merge = k.now().Add(mergeEvery)
+		return err
+	}
+	if merged.More { // at the next tick
+		topic.merge = k.now()
+	} else {
+		topic.merge = k.now().Add(mergeEvery)
+	}
+	if merged.Files > 0 {
+		k.Observer.UpkeepDone("merge", merged.Files)
+	}
+	return nil
+}
+
+// reclaim deletes what only metadata of more than a day ago names.
+func (k *Keeper) reclaim(ctx context.Context, table KeptTable, fence int64, topic *keptTopic) error {
+	if k.now().Before(topic.reclaim) {
+		return nil
+	}
+	topic.reclaim = k.now().Add(reclaimEvery)
+	r, err := table.Reclaim(ctx, fence)
+	if r.More {
+		topic.reclaim = k.now()
+	}
+	if r.Files+r.Versions > 0 {
+		k.Observer.UpkeepDone("reclaim", r.Files+r.Versions)
+	}
+	return err
+}
+
+// sweep deletes what no version of the table names.
+func (k *Keeper) sweep(ctx context.Context, table KeptTable, fence int64, settings KeepSettings, topic *keptTopic, name string) error {
+	if k.now().Before(topic.sweep) {
+		return nil
+	}
+	topic.sweep = k.now().Add(sweepEvery)
+	swept, err := table.Sweep(ctx, fence, settings.OrphanAge)
+	if swept.Orphans > 0 && err == nil {
+		k.Observer.UpkeepDone("sweep", swept.Orphans)
+		k.Log.Info("orphans of a topic's table were deleted", "topic", name, "files", swept.Orphans, "bytes", swept.Bytes)
+	}
+	return err
+}

@@ -28,6 +28,8 @@ type Row struct {
 	AppendMs int64 // ms since the epoch
 	// Position is the row's place in its data file, as position deletes name it. Only readers set it.
 	Position int64
+	// Cells are of the typed columns of the file that it is written to, in their order; nil: all null. Readers set none.
+	Cells []Cell
 }
 
 // columns is the Parquet schema: its fields and their ids are those of the table. Timestamps are microseconds, the unit that

@@ -16,6 +16,7 @@ type Options struct {
 	RowGroupBytes int  // the same for a row group: what is in it is held in memory, compressed, until it ends
 	KeyBloom      bool // a bloom filter on the key, of ten bits a row
 	CreatedBy     string
+	Typed         []Column // beside the fixed ones
 }
 
 // Summary is what a table notes of a data file.
@@ -25,6 +26,8 @@ type Summary struct {
 	MinTimestamp, MaxTimestamp int64 // of the records, ms
 	MinAppendMs, MaxAppendMs   int64
 	RowGroups                  []int64 // the byte of the file that each begins at; once it is closed
+	Typed                      []Column
+	TypedBounds                []Bounds // of the columns of Typed; once it is closed
 }
 
 // batchRows is how many rows go to the columns at once.
@@ -34,10 +37,10 @@ const batchRows = 512
 type Writer struct {
 	options   Options
 	partition int32
-	file      *parquet.GenericWriter[columns]
+	file      *parquet.GenericWriter[any]
 	columns   []*parquet.ColumnWriter
-	values    [leaves][]parquet.Value
-	arena     []byte // keys, values and headers of the rows that wait
+	values    [][]parquet.Value // by column
+	arena     []byte            // keys, values and headers of the rows that wait
 	waiting   int
 	page      int // bytes in the open page
 	rowGroup  int
@@ -47,14 +50,21 @@ type Writer struct {
 // NewWriter begins a data file of one partition.
 func NewWriter(dst io.Writer, partition int32, o Options) *Writer {
 	bounded := []string{"partition", "offset", "timestamp", "append_time"}
+	all := schemaWith(o.Typed)
+	for _, c := range o.Typed {
+		if c.Kind != String { // a file's footer would have the whole least and greatest one of each row group
+			bounded = append(bounded, c.Name)
+		}
+	}
 	options := []parquet.WriterOption{
+		all,
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
 		parquet.PageBufferSize(2*o.PageBytes + 64<<10), // never reached: Write ends the pages of all columns before
 		parquet.DataPageStatistics(false),
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("offset"))),
 		parquet.CreatedBy("korvet", o.CreatedBy, ""),
 	}
-	for _, path := range schema.Columns() {
+	for _, path := range all.Columns() {
 		if !slices.Contains(bounded, path[0]) {
 			options = append(options, parquet.SkipPageBounds(path...))
 		}
@@ -62,8 +72,10 @@ func NewWriter(dst io.Writer, partition int32, o Options) *Writer {
 	if o.KeyBloom {
 		options = append(options, parquet.BloomFilters(parquet.SplitBlockFilter(10, "key")))
 	}
-	w := &Writer{options: o, partition: partition, file: parquet.NewGenericWriter[columns](dst, options...)}
+	w := &Writer{options: o, partition: partition, file: parquet.NewGenericWriter[any](dst, options...)}
 	w.columns = w.file.ColumnWriters()
+	w.values = make([][]parquet.Value, len(w.columns))
+	w.summary.Typed, w.summary.TypedBounds = o.Typed, make([]Bounds, len(o.Typed))
 	return w
 }
 
@@ -85,6 +97,7 @@ func (w *Writer) Write(r *Row) error {
 	if err := w.headers(r.Headers); err != nil {
 		return fmt.Errorf("write row %d: %w", r.Offset, err)
 	}
+	w.cells(r.Cells)
 	w.note(r)
 	w.waiting++
 	w.page += len(w.arena) - before + 8
@@ -128,6 +141,19 @@ func (w *Writer) headers(section []byte) error {
 		w.put(headerValueColumn, parquet.NullValue().Level(0, noHeaders, headerValueColumn))
 	}
 	return err
+}
+
+// cells adds what the typed columns have of a row.
+func (w *Writer) cells(cells []Cell) {
+	var missing Cell
+	for i := range w.options.Typed {
+		c := &missing
+		if i < len(cells) {
+			c = &cells[i]
+		}
+		w.summary.TypedBounds[i].add(&w.options.Typed[i], c)
+		w.values[leaves+i] = append(w.values[leaves+i], w.typed(w.options.Typed[i].Kind, c, leaves+i))
+	}
 }
 
 func (w *Writer) note(r *Row) {
@@ -186,6 +212,9 @@ func (w *Writer) Close() (Summary, error) {
 	}
 	if err := w.file.Close(); err != nil {
 		return w.summary, fmt.Errorf("write footer: %w", err)
+	}
+	for i := range w.summary.TypedBounds {
+		w.summary.TypedBounds[i].close()
 	}
 	for i := range w.file.File().Metadata().RowGroups {
 		w.summary.RowGroups = append(w.summary.RowGroups, w.file.File().Metadata().RowGroups[i].Columns[0].MetaData.DataPageOffset)

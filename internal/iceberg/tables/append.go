@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 )
 
 // Added is a data file that is on the store and not in the table yet.
@@ -25,8 +26,9 @@ type Added struct {
 }
 
 // Append adds files in one snapshot on a state, for the storage worker of a fencing number. Those of one partition are given
-// by rising offsets, above all that the table ever had of it.
-func (t *Table) Append(ctx context.Context, base *State, fence int64, files []Added) (*State, error) {
+// by rising offsets, above all that the table ever had of it. Files with typed columns need all columns of the Set that theirs
+// are of; the table has the new ones from then on.
+func (t *Table) Append(ctx context.Context, base *State, fence int64, files []Added, columns ...jsoncolumns.Column) (*State, error) {
 	if base.Fence > fence {
 		return nil, fmt.Errorf("append to table: %w: %d above %d", ErrFenced, base.Fence, fence)
 	}
@@ -53,6 +55,9 @@ func (t *Table) Append(ctx context.Context, base *State, fence int64, files []Ad
 		partition, end := strconv.Itoa(int(p)), strconv.FormatInt(ends[p], 10)
 		properties[endProperty+partition] = end
 		summary[rangeProperty+partition] = strconv.FormatInt(first, 10) + "-" + end
+	}
+	if err := addColumns(tx, base, columns); err != nil {
+		return nil, fmt.Errorf("append to table: %w", err)
 	}
 	if err := tx.SetProperties(properties); err != nil {
 		return nil, fmt.Errorf("append to table: %w", err)
@@ -86,6 +91,7 @@ func newDataFile(f *Added, m table.Metadata) (iceberg.DataFile, error) {
 	for _, id := range []int{datafile.PartitionID, datafile.OffsetID, datafile.TimestampID, datafile.AppendTimeID} {
 		counts[id], nulls[id] = f.Rows, 0
 	}
+	noteTyped(&f.Summary, low, high, counts, nulls)
 	return b.LowerBoundValues(low).UpperBoundValues(high).ValueCounts(counts).NullValueCounts(nulls).
 		SplitOffsets(f.RowGroups).SortOrderID(m.DefaultSortOrder()).Build(), nil
 }

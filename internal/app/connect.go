@@ -40,6 +40,7 @@ type parts struct {
 	server       *server.Server
 	owner        *ownerLock
 	refusals     *refusals
+	reader       *remote.Reader // nil: there is no remote tier
 }
 
 // replicasWait is how long one WAIT for Redis's replicas lasts at most; producers with longer timeouts are served by the
@@ -137,6 +138,10 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 	}
 	if p.replicas != nil {
 		d.Replicas = p.replicas
+	}
+	if p.tier != nil {
+		p.reader = remote.NewReader(p.tier, b.readerSettings(), b.metrics.IndexCache)
+		d.Remote = p.reader
 	}
 	p.logs = partition.NewManager(b.partitionSettings(owner), d)
 }
@@ -267,6 +272,9 @@ func (o observer) AppendDone(records, bytes int, took time.Duration, err error) 
 
 func (o observer) ReadDone(tier string, bytes int, took time.Duration, err error) {
 	o.m.Read(tier, bytes, took, err)
+	if tier == partition.RemoteTier {
+		o.m.RemoteRead(bytes, err)
+	}
 }
 
 func (o observer) ValuesCompressed(p partition.Ref, plain, stored int) {

@@ -14,6 +14,10 @@ func (b *Broker) obey(p *parts) {
 	c := b.cfg.Overlay(p.store.Config(metadata.BrokerConfigs, metadata.AllBrokers), p.store.Config(metadata.BrokerConfigs, self))
 	p.server.SetMaxConnections(c.Broker.MaxConnections, c.Broker.MaxConnectionsPerIP)
 	p.logs.SetProducerExpiry(c.Broker.ProducerIDExpiration)
+	p.logs.SetRemoteWaits(c.Storage.Remote.FetchMaxWait, c.Storage.Remote.ListTimeout)
+	if p.reader != nil {
+		p.reader.SetIndexBytes(int64(c.Storage.Remote.IndexCache))
+	}
 }
 
 // ownGroupSettings returns a function that tells the settings of a group: those of all, unless a tool gave it its own.

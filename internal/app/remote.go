@@ -31,6 +31,12 @@ func remoteSettings(c *config.Config) remote.Settings {
 	return remote.Settings{Path: c.Storage.Remote.Path, Namespace: c.Namespace, S3: storeOptions(&c.Storage.Remote.S3), MetadataCache: int64(c.Storage.Remote.Metadata)}
 }
 
+func (b *Broker) readerSettings() remote.ReaderSettings {
+	s := remote.DefaultReaderSettings()
+	s.IndexBytes, s.CacheBytes = int64(b.cfg.Storage.Remote.IndexCache), int64(b.cfg.Storage.Remote.ReadCache)
+	return s
+}
+
 // tablesPlace is where the namespace's tables are; "": there is no remote tier.
 func tablesPlace(c *config.Config) string {
 	if c.Storage.Remote.Path == "" {

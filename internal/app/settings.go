@@ -43,6 +43,7 @@ func (b *Broker) apiSettings() api.Settings {
 	s.MaxBatchDecompressedBytes = int(c.MaxBatchDecompressedBytes)
 	s.FetchMaxBytes = int(c.FetchMaxBytes)
 	s.FetchMaxWait = c.FetchMaxWait
+	s.RemoteTier = b.cfg.Storage.Remote.Path != ""
 	s.FetchPartitionMaxBytes = int(c.FetchPartitionMaxBytes)
 	s.MaxFetchSessions = c.FetchSessions
 	s.OffsetMetadataMax = b.cfg.Groups.OffsetMetadataMaxBytes
@@ -71,6 +72,7 @@ func (b *Broker) partitionSettings(owner string) partition.Settings {
 	s.ReadAheadKept = c.ReadAheadKept
 	s.RedisReplicas = b.cfg.Messages.Replicas
 	s.ProducerExpiry = c.ProducerIDExpiration
+	s.RemoteMaxWait, s.RemoteSearch = b.cfg.Storage.Remote.FetchMaxWait, b.cfg.Storage.Remote.ListTimeout
 	return s
 }
 

@@ -18,6 +18,7 @@ type Remote struct {
 	CopyThreads  int   // partitions that are copied at a time
 	FetchMaxWait time.Duration
 	IndexCache   Bytes
+	ReadCache    Bytes         // for records read last and in advance
 	ListTimeout  time.Duration // for ListOffsets
 	Metadata     Bytes         // of tables' metadata files that are kept in memory
 	Catalog      Catalog
@@ -55,6 +56,8 @@ func remoteSettings() []setting {
 			doc: "Size of a data file, about: adjacent segments of a partition are gathered up to it."},
 		{name: group + "iceberg.key-bloom-filter", def: "false", field: func(c *Config) any { return &of(c).BloomFilter },
 			doc: "Write a bloom filter of the keys into data files, so that engines that look for one key read fewer of them."},
+		{name: group + "read-cache-bytes", def: "128MB", field: func(c *Config) any { return &of(c).ReadCache }, check: atLeast(0),
+			doc: "Memory for records of the remote tier that were read last or in advance, decoded. Consumers that replay side by side share it."},
 		{name: group + "iceberg.metadata-cache-bytes", def: "32MB", field: func(c *Config) any { return &of(c).Metadata }, check: atLeast(0),
 			doc: "Tables' newest metadata files that are kept in memory. Some engines ask for a table's at every query."},
 	}

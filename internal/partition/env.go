@@ -65,7 +65,9 @@ type Settings struct {
 	ReadAheadKept   time.Duration // such an answer that nobody asked for is dropped
 	MaxGroupRecords int           // records per MULTI; a producer's batch goes whole
 	MaxGroupBytes   int
-	MaxValueBytes   int // a stored value that is larger when decompressed does not decode
+	MaxValueBytes   int           // a stored value that is larger when decompressed does not decode
+	RemoteMaxWait   time.Duration // how long a read waits for the remote tier
+	RemoteSearch    time.Duration // bounds a search of the remote tier by time, unless its own client does
 }
 
 // DefaultSettings are the documented defaults.
@@ -75,6 +77,7 @@ func DefaultSettings() Settings {
 		TailCacheBytes: 64 << 20, ProducerExpiry: 24 * time.Hour, MaxProducers: 10_000, ReadReplyBytes: 256 << 10,
 		ReadAhead: 16, ReadAheadKept: 5 * time.Second,
 		MaxGroupRecords: 1000, MaxGroupBytes: 1 << 20, MaxValueBytes: 16 << 20,
+		RemoteMaxWait: 500 * time.Millisecond, RemoteSearch: 30 * time.Second,
 	}
 }
 
@@ -83,6 +86,7 @@ type env struct {
 	Settings
 	shard    Shard
 	replicas Replicator
+	remote   Remote // nil: none
 	observer Observer
 	// dictionaries are the topics' zstd dictionaries; nil: none are used.
 	dictionaries *dictionary.Registry
@@ -96,7 +100,9 @@ type env struct {
 	token     func() string        // random, never the same twice
 	gone      func(owner string) bool
 	// minReplicas is a topic's min.insync.replicas.
-	minReplicas func(Ref) int
-	expiryMs    atomic.Int64     // ProducerExpiry, which may change
-	busy        func(*Partition) // tells the sweeper that a partition has something to wait for
+	minReplicas  func(Ref) int
+	expiryMs     atomic.Int64 // ProducerExpiry, which may change
+	remoteWait   atomic.Int64 // RemoteMaxWait and RemoteSearch, which may change
+	remoteSearch atomic.Int64
+	busy         func(*Partition) // tells the sweeper that a partition has something to wait for
 }

@@ -85,7 +85,7 @@ func (p *Partition) renewed(token string, starts redisstream.Starts, err error) 
 // raise takes what the registry said a moment ago. The lock is held.
 func (p *Partition) raise(starts redisstream.Starts, fx *effects) {
 	p.raiseStart(starts.Log, fx)
-	p.ends.tiered = max(p.ends.tiered, starts.Tiered)
+	p.ends.tiered = starts.Tiered
 	if starts.Local > p.ends.localStart() {
 		p.ends.local = starts.Local
 		fx.remove = append(fx.remove, p.times.dropBefore(starts.Local)...)

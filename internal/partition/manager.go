@@ -19,6 +19,7 @@ import (
 type Dependencies struct {
 	Shard    Shard
 	Replicas Replicator // may be nil when Settings.RedisReplicas is 0
+	Remote   Remote     // nil: there is no remote tier
 	Observer Observer
 	// Dictionaries are the topics' zstd dictionaries; nil: none are used.
 	Dictionaries *dictionary.Registry
@@ -70,11 +71,12 @@ func NewManager(s Settings, d Dependencies) *Manager {
 	}
 	start := time.Now()
 	m.env = &env{
-		Settings: s, shard: d.Shard, replicas: d.Replicas, observer: d.Observer, dictionaries: d.Dictionaries, log: d.Log, gone: d.Gone,
+		Settings: s, shard: d.Shard, replicas: d.Replicas, remote: d.Remote, observer: d.Observer, dictionaries: d.Dictionaries, log: d.Log, gone: d.Gone,
 		minReplicas: d.MinReplicas, budget: &budget{max: s.TailCacheBytes}, aheadSlots: make(chan struct{}, s.ReadAhead),
 		now: func() time.Duration { return time.Since(start) }, token: rand.Text, busy: m.busy,
 	}
 	m.SetProducerExpiry(s.ProducerExpiry)
+	m.SetRemoteWaits(s.RemoteMaxWait, s.RemoteSearch)
 	if c := d.Clock; c != nil {
 		m.env.now, m.env.redisTime, m.env.token = c.Now, c.RedisTime, c.Token
 	}
@@ -91,6 +93,12 @@ func NewManager(s Settings, d Dependencies) *Manager {
 
 // SetProducerExpiry changes how long an idempotent producer may be idle before it is forgotten.
 func (m *Manager) SetProducerExpiry(d time.Duration) { m.env.expiryMs.Store(d.Milliseconds()) }
+
+// SetRemoteWaits changes how long a read and a search by time wait for the remote tier.
+func (m *Manager) SetRemoteWaits(read, search time.Duration) {
+	m.env.remoteWait.Store(int64(read))
+	m.env.remoteSearch.Store(int64(search))
+}
 
 // busy puts a partition on the list of those to which time matters.
 func (m *Manager) busy(p *Partition) {
@@ -369,4 +377,11 @@ func (p *Partition) quiet() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.flight == nil && p.unknown == nil && p.phase != fencing && len(p.queue) == 0 && len(p.confirm.waiting) == 0
+}
+
+// Prepare begins to read what is at an offset of the remote tier, so that several such reads wait at the same time.
+func (m *Manager) Prepare(ref Ref, offset int64, bytes int) {
+	if p, err := m.get(ref); err == nil {
+		p.Prepare(offset, bytes)
+	}
 }

@@ -101,7 +101,12 @@ func (s *logEnds) bounds(epoch int32) Bounds {
 // Bounds tells the ends of the log.
 func (p *Partition) Bounds(ctx context.Context) (Bounds, error) {
 	s, epoch, err := p.freshState(ctx)
-	return s.bounds(epoch), err
+	b := s.bounds(epoch)
+	b.StartEpoch, _ = epochOf(s.epochs, b.LogStart)
+	b.LocalEpoch, _ = epochOf(s.epochs, b.LocalStart)
+	b.TieredEpoch, _ = epochOf(s.epochs, b.TieredEnd-1)
+	b.PendingEpoch, _ = epochOf(s.epochs, max(b.TieredEnd, b.LogStart))
+	return b, err
 }
 
 // LeaderEpoch is the partition's leader epoch as far as this broker knows it without asking Redis, else -1.
@@ -137,30 +142,28 @@ func (p *Partition) Read(ctx context.Context, req ReadRequest, dst []byte) (Read
 	if req.Offset >= s.high {
 		return res, nil
 	}
-	tier, out, hit := "cache", dst, false
+	tier, out, hit := cacheTier, dst, false
 	if s.led {
 		out, hit = p.tail.read(dst, req, s.high)
 	}
 	if !hit {
-		tier = "local"
-		out, err = p.catchUp(ctx, s, req, dst)
+		out, tier, err = p.catchUp(ctx, s, req, dst)
 	}
 	res.Batches = out
 	p.env.observer.ReadDone(tier, len(out)-len(dst), p.env.now()-began, err)
 	return res, err
 }
 
-// catchUp reads what is in Redis only, and goes on reading for the consumer's next request.
-func (p *Partition) catchUp(ctx context.Context, s logEnds, req ReadRequest, dst []byte) ([]byte, error) {
-	out, spare, hit := p.readChunk(ctx, req, s.high, dst)
+// catchUp reads what is in Redis or the remote tier only, and goes on reading for the consumer's next request.
+func (p *Partition) catchUp(ctx context.Context, s logEnds, req ReadRequest, dst []byte) (out []byte, tier string, err error) {
+	out, spare, tier, hit := p.readChunk(ctx, req, s.high, dst)
 	if !hit {
-		var err error
-		if out, err = p.readLocal(ctx, s, req, dst); err != nil {
-			return out, err
+		if out, tier, err = p.readTiers(ctx, s, req, dst); err != nil {
+			return out, tier, err
 		}
 	}
 	p.readOn(s, req, out[len(dst):], spare)
-	return out, nil
+	return out, tier, nil
 }
 
 // readers are reused: their builders and the closures over them are all that a read needs.
@@ -210,6 +213,9 @@ func (p *Partition) scan(ctx context.Context, s logEnds, offset, end int64, sink
 	f := filter{next: offset, end: end, sink: sink}
 	view, fresh := s.view, false // fresh: the registry was read since entries came last
 	for f.next < end && !f.full {
+		if f.next < view.LocalStart {
+			return &tieredError{view}
+		}
 		page, err := p.scanPage(ctx, view, &f, p.pageSize(sink.room()))
 		if err != nil {
 			return err

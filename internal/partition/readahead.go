@@ -25,6 +25,7 @@ type chunk struct {
 	since time.Duration
 	ready chan struct{} // closed when what follows is there
 	raw   []byte
+	tier  string
 	err   error
 }
 
@@ -33,7 +34,7 @@ func (a *ahead) take(req ReadRequest) *chunk {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, c := range a.chunks {
-		if c.req.Offset == req.Offset && c.req.Codec == req.Codec && c.req.Level == req.Level && c.req.NoZstd == req.NoZstd {
+		if c.req.Offset == req.Offset && c.req.Codec == req.Codec && c.req.Level == req.Level && c.req.NoZstd == req.NoZstd && c.req.LogAppendTime == req.LogAppendTime {
 			a.chunks = slices.Delete(a.chunks, i, i+1)
 			return c
 		}
@@ -61,24 +62,24 @@ func (p *Partition) dropAhead(before time.Duration) (left bool) {
 
 // readChunk answers a request from what was read in advance, if that is there and fits: it must not pass the high watermark
 // that the answer tells. spare is a buffer for the next one.
-func (p *Partition) readChunk(ctx context.Context, req ReadRequest, high int64, dst []byte) (out, spare []byte, hit bool) {
+func (p *Partition) readChunk(ctx context.Context, req ReadRequest, high int64, dst []byte) (out, spare []byte, tier string, hit bool) {
 	c := p.ahead.take(req)
 	if c == nil {
-		return dst, nil, false
+		return dst, nil, "", false
 	}
 	defer func() { <-p.env.aheadSlots }()
 	select {
 	case <-c.ready:
 	case <-ctx.Done():
-		return dst, nil, false
+		return dst, nil, "", false
 	}
 	if c.err != nil || len(c.raw) == 0 || len(c.raw) > req.MaxBytes || nextOffset(c.raw) > high || p.over() != nil {
-		return dst, nil, false
+		return dst, nil, "", false
 	}
 	if len(dst) == 0 {
-		return c.raw, dst, true
+		return c.raw, dst, c.tier, true
 	}
-	return append(dst, c.raw...), c.raw, true
+	return append(dst, c.raw...), c.raw, c.tier, true
 }
 
 // readOn reads what the consumer will ask for next, if it is not in the tail cache and there is room.
@@ -92,7 +93,7 @@ func (p *Partition) readOn(s logEnds, req ReadRequest, got, spare []byte) {
 	default:
 		return
 	}
-	req.Offset = next
+	req.Offset, req.Began = next, time.Time{}
 	c := &chunk{req: req, since: p.env.now(), ready: make(chan struct{})}
 	p.ahead.mu.Lock()
 	p.ahead.chunks = append(p.ahead.chunks, c)
@@ -103,7 +104,7 @@ func (p *Partition) readOn(s logEnds, req ReadRequest, got, spare []byte) {
 	}
 	go func() {
 		defer close(c.ready)
-		c.raw, c.err = p.readLocal(context.Background(), s, req, spare[:0])
+		c.raw, c.tier, c.err = p.readTiers(context.Background(), s, req, spare[:0])
 	}()
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/korvet-io/korvet/internal/batch"
+	"github.com/korvet-io/korvet/internal/record"
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
@@ -69,6 +70,7 @@ type reader struct {
 	level   int
 	whole   bool // the first record comes even if it exceeds the limit
 	open    bool // the builder has records
+	stamped bool // the topic stamps the append time
 	opt     batch.BuildOptions
 	until   int64 // offset at which the epoch of opt ends
 	values  decoder
@@ -80,30 +82,47 @@ func (r *reader) begin(epochs []redisstream.Epoch, req ReadRequest, dst []byte, 
 	if req.NoZstd && r.codec == batch.Zstd {
 		r.codec = batch.None
 	}
-	r.open, r.until = false, 0
+	r.open, r.until, r.stamped = false, 0, req.LogAppendTime
 	r.values.begin(req.Values, maxValue)
 }
 
 func (r *reader) take(e *redisstream.Entry) bool {
-	if r.open && (e.AppendTime != r.opt.LogAppendTime || e.Record.Offset >= r.until) {
+	r.due(e.Record.Offset, e.AppendTime)
+	return r.values.decode(e) && r.put(&e.Record, e.Size, e.AppendTime)
+}
+
+// takeRemote takes a record of the remote tier.
+func (r *reader) takeRemote(rec *record.Record, appendMs int64) bool {
+	appendTime := r.stamped && rec.Timestamp == appendMs
+	r.due(rec.Offset, appendTime)
+	return r.put(rec, len(rec.Key)+len(rec.Value)+len(rec.Headers)+recordOverhead, appendTime)
+}
+
+// recordOverhead is about what a record takes in a batch beside its key, value and headers.
+const recordOverhead = 12
+
+// due ends the batch where the record at an offset cannot be in it.
+func (r *reader) due(offset int64, appendTime bool) {
+	if r.open && (appendTime != r.opt.LogAppendTime || offset >= r.until) {
 		r.flush()
 	}
-	if !r.values.decode(e) {
-		return false
-	}
+}
+
+// put adds a record of about so many bytes, unless that is more than was asked for.
+func (r *reader) put(rec *record.Record, bytes int, appendTime bool) bool {
 	size := r.size()
-	if size > 0 && size+e.Size > r.limit || size == 0 && !r.whole && batch.HeaderSize+e.Size > r.limit {
+	if size > 0 && size+bytes > r.limit || size == 0 && !r.whole && batch.HeaderSize+bytes > r.limit {
 		return false
 	}
-	if r.open && r.builder.Put(&e.Record) {
+	if r.open && r.builder.Put(rec) {
 		return true
 	}
 	r.flush()
-	r.opt = batch.BuildOptions{Codec: r.codec, Level: r.level, LogAppendTime: e.AppendTime, MaxBytes: maxBatchBytes}
-	r.opt.LeaderEpoch, r.until = epochOf(r.epochs, e.Record.Offset)
+	r.opt = batch.BuildOptions{Codec: r.codec, Level: r.level, LogAppendTime: appendTime, MaxBytes: maxBatchBytes}
+	r.opt.LeaderEpoch, r.until = epochOf(r.epochs, rec.Offset)
 	r.builder.Reset(r.out, r.opt)
 	r.open = true
-	return r.builder.Put(&e.Record)
+	return r.builder.Put(rec)
 }
 
 func (r *reader) room() int { return r.values.stored(max(0, r.limit-r.size())) }

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -58,6 +59,14 @@ func (p *Partition) OffsetForTime(ctx context.Context, ms int64) (TimeOffset, er
 		return nothing, err
 	}
 	for from := s.logStart; from < s.high; {
+		if local := min(s.localStart(), s.high); from < local {
+			found, err := p.seekRemote(ctx, &s, ms, from, local)
+			if err != nil || found.Offset >= 0 {
+				return found, err
+			}
+			from = local
+			continue
+		}
 		first, end, ok := p.interval(from, ms)
 		if !ok {
 			return nothing, nil
@@ -66,10 +75,11 @@ func (p *Partition) OffsetForTime(ctx context.Context, ms int64) (TimeOffset, er
 			end = s.high
 		}
 		search := timeSearch{ms: ms, end: end}
-		if err := p.scan(ctx, s, first, s.high, &search); err != nil {
-			return nothing, err
+		err := p.scan(ctx, s, first, s.high, &search)
+		if s.newer(err) { // it went on to the remote tier while it was looked through
+			continue
 		}
-		if err := p.over(); err != nil {
+		if err = errors.Join(err, p.over()); err != nil {
 			return nothing, err
 		}
 		if search.ok {
@@ -102,9 +112,41 @@ func (p *Partition) MaxTimestamp(ctx context.Context) (TimeOffset, error) {
 	if err != nil || s.logStart >= s.high {
 		return nothing, err
 	}
+	for {
+		best, err := p.largest(ctx, &s)
+		if s.newer(err) { // some of it went to the remote tier meanwhile
+			continue
+		}
+		if err = errors.Join(err, p.over()); err != nil || !best.ok {
+			return nothing, err
+		}
+		best.found.LeaderEpoch, _ = epochOf(s.epochs, best.found.Offset)
+		return best.found, nil
+	}
+}
+
+// largest finds it over both tiers.
+func (p *Partition) largest(ctx context.Context, s *logEnds) (best maxSearch, err error) {
+	remote := maxSearch{}
+	if local := min(s.localStart(), s.high); s.logStart < local {
+		remote.found, err = p.largestRemote(ctx, s, local)
+		if remote.ok = remote.found.Offset >= 0; err != nil {
+			return best, err
+		}
+	}
+	of := *s
+	of.logStart = s.localStart()
+	if best, err = p.largestLocal(ctx, of); err == nil && remote.ok && (!best.ok || remote.found.above(best.found)) {
+		best = remote
+	}
+	return best, err
+}
+
+// largestLocal finds it among the records from the log start on, which Redis has.
+func (p *Partition) largestLocal(ctx context.Context, s logEnds) (best maxSearch, err error) {
 	best, from, err := p.largestKept(ctx, s)
 	if err != nil {
-		return nothing, err
+		return best, err
 	}
 	for _, c := range p.claims(from) {
 		if best.ok && c.maxMs < best.found.Timestamp {
@@ -118,17 +160,13 @@ func (p *Partition) MaxTimestamp(ctx context.Context) (TimeOffset, error) {
 			c.end = s.high
 		}
 		if err := p.scan(ctx, s, c.first, c.end, &search); err != nil {
-			return nothing, err
+			return best, err
 		}
 		if search.ok && (!best.ok || search.found.above(best.found)) {
 			best = search
 		}
 	}
-	if err := p.over(); err != nil || !best.ok {
-		return nothing, err
-	}
-	best.found.LeaderEpoch, _ = epochOf(s.epochs, best.found.Offset)
-	return best.found, nil
+	return best, nil
 }
 
 // above tells whether it is rather the first record of the largest timestamp.

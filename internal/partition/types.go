@@ -7,6 +7,7 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -63,6 +64,8 @@ type Bounds struct {
 	LeaderEpoch   int32
 	// LocalStart is the first offset that Redis has, TieredEnd one after the last that the remote tier has for sure; 0: none.
 	LocalStart, TieredEnd int64
+	// Leader epochs of the records at the log start, at LocalStart, before TieredEnd and at it. Only the method Bounds tells.
+	StartEpoch, LocalEpoch, TieredEpoch, PendingEpoch int32
 }
 
 // ReadRequest asks for record batches from Offset on.
@@ -79,6 +82,10 @@ type ReadRequest struct {
 	NoZstd bool
 	// Values is how the topic's values are stored.
 	Values Values
+	// LogAppendTime tells that the topic stamps the append time now: records of the remote tier that have it are sent so.
+	LogAppendTime bool
+	// Began is from when on the wait for the remote tier counts; zero: now.
+	Began time.Time
 }
 
 // ReadResult holds whole record batches (v2), the first of which contains or follows Offset.

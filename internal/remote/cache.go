@@ -13,6 +13,7 @@ type cache[K comparable, V any] struct {
 	used    int64
 	entries map[K]*list.Element // of *entry[K, V]
 	order   *list.List          // the one used last is in front
+	changed func(used int64)    // may be nil
 }
 
 // entry is a value that is there or being read. Its fields but key are set before ready is closed.
@@ -60,12 +61,28 @@ func (c *cache[K, V]) end(e *entry[K, V], v V, weight int64, err error) {
 		return
 	}
 	c.used += weight
-	for at := c.order.Back(); c.used > c.max && at != nil && at.Value != any(e); {
+	c.shrink(e)
+}
+
+// limit changes how many bytes are kept.
+func (c *cache[K, V]) limit(max int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.max = max
+	c.shrink(nil)
+}
+
+// shrink drops what was not used for longest, but not the newest. The lock is held.
+func (c *cache[K, V]) shrink(newest *entry[K, V]) {
+	for at := c.order.Back(); c.used > c.max && at != nil && at.Value != any(newest); {
 		old := at.Value.(*entry[K, V])
 		at = at.Prev()
 		if old.weight > 0 {
 			c.drop(old)
 		}
+	}
+	if c.changed != nil {
+		c.changed(c.used)
 	}
 }
 

@@ -70,8 +70,8 @@ type Reader struct {
 
 var _ partition.Remote = (*Reader)(nil)
 
-// NewReader returns a reader of a tier. It reads nothing yet.
-func NewReader(t *Tier, s ReaderSettings) *Reader {
+// NewReader returns a reader of a tier. It reads nothing yet. indexBytes is told how much the kept indexes take; it may be nil.
+func NewReader(t *Tier, s ReaderSettings, indexBytes func(int64)) *Reader {
 	began := time.Now()
 	r := &Reader{
 		ReaderSettings: s, tier: t, gap: objectGap, now: func() time.Duration { return time.Since(began) },
@@ -79,11 +79,15 @@ func NewReader(t *Tier, s ReaderSettings) *Reader {
 		files: newCache[string, *dataFile](s.IndexBytes), pieces: newCache[pieceKey, *piece](s.CacheBytes),
 		slots: make(chan struct{}, s.Loads), prepare: make(chan struct{}, prepared),
 	}
+	r.files.changed = indexBytes
 	if strings.HasPrefix(t.Path, "file:") {
 		r.gap = fileGap
 	}
 	return r
 }
+
+// SetIndexBytes changes how much memory the indexes of data files may take.
+func (r *Reader) SetIndexBytes(n int64) { r.files.limit(n) }
 
 // Read implements partition.Remote.
 func (r *Reader) Read(ctx context.Context, ref partition.Ref, q partition.RemoteRead, sink partition.RemoteSink) (int64, error) {

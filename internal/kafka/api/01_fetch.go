@@ -56,6 +56,7 @@ type fetch struct {
 	replica    int32
 	committed  bool // isolation level read_committed
 	began      time.Time
+	passBegan  time.Time // when the partitions that were due began to be read
 	partitions []fetchPartition
 	data       [][]byte // all records read: pooled buffers, the last of which takes more while it is short
 	bytes      int

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -22,6 +23,8 @@ func (f *fetch) takeDue(p *fetchPartition) bool {
 
 // readDue reads the partitions that are due, in order, within the limits of the request.
 func (f *fetch) readDue() {
+	f.passBegan = time.Now()
+	f.prepare()
 	for i := range f.partitions {
 		p := &f.partitions[i]
 		if !f.takeDue(p) {
@@ -39,6 +42,22 @@ func (f *fetch) readDue() {
 			f.bytes -= p.bytes
 			p.chunks, p.bytes = nil, 0
 			f.fail(p.err)
+		}
+	}
+}
+
+// prepare has those partitions begin to read that have to wait for the remote tier, so that they do so at the same time.
+func (f *fetch) prepare() {
+	if !f.api.settings.RemoteTier || len(f.partitions) < 2 {
+		return
+	}
+	for i := range f.partitions {
+		p := &f.partitions[i]
+		f.mu.Lock()
+		due := p.due
+		f.mu.Unlock()
+		if due && f.locate(p) == nil && p.view.RemoteStorage {
+			f.api.logs.Prepare(p.view.ref(p.partition), p.next, f.partitionLimit(p))
 		}
 	}
 }
@@ -72,6 +91,9 @@ func (f *fetch) read(p *fetchPartition) error {
 		Level:      p.view.level,
 		NoZstd:     f.call.version() < zstdFetch,
 		Values:     p.view.values,
+
+		LogAppendTime: p.view.LogAppendTime,
+		Began:         f.passBegan,
 	}, f.data[buffer])
 	if err != nil {
 		return f.readError(p, err)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -13,7 +14,7 @@ import (
 // ListOffsets (key 2), versions 1 to 11.
 //
 // v4 leader epochs (KIP-320); v7 the largest timestamp (KIP-734); v8 the earliest local offset (KIP-405); v9 the latest
-// tiered one (KIP-1005); v10 a timeout for reads of remote storage (KIP-1075), which has nothing to bound yet; v11 the
+// tiered one (KIP-1005); v10 a timeout for reads of remote storage (KIP-1075), which before is the broker's; v11 the
 // earliest offset that is not tiered yet (KIP-1023). Isolation levels read the same: there are no transactions.
 
 // The timestamps that stand for a place.
@@ -30,6 +31,8 @@ func (a *API) listOffsets(c *call, req *kmsg.ListOffsetsRequest) kmsg.Response {
 	resp := kmsg.NewPtrListOffsetsResponse()
 	resp.Topics = make([]kmsg.ListOffsetsResponseTopic, len(req.Topics))
 	repeated := repeatedPartitions(req)
+	c, cancel := bounded(c, req)
+	defer cancel()
 	var work []func()
 	for i := range req.Topics {
 		t := &req.Topics[i]
@@ -48,6 +51,17 @@ func (a *API) listOffsets(c *call, req *kmsg.ListOffsetsRequest) kmsg.Response {
 	}
 	inParallel(work)
 	return resp
+}
+
+// bounded is a call that the request's own timeout bounds, if it has one: without, searches of the remote tier have the broker's.
+func bounded(c *call, req *kmsg.ListOffsetsRequest) (*call, context.CancelFunc) {
+	if c.version() < 10 || req.TimeoutMillis <= 0 {
+		return c, func() {}
+	}
+	b := *c
+	var cancel context.CancelFunc
+	b.ctx, cancel = context.WithTimeout(c.ctx, time.Duration(req.TimeoutMillis)*time.Millisecond)
+	return &b, cancel
 }
 
 // place names a partition within one request.
@@ -107,10 +121,20 @@ func (a *API) findOffset(ctx context.Context, version int16, view *topicView, in
 	switch in.Timestamp {
 	case latestTimestamp:
 		return partition.TimeOffset{Offset: bounds.HighWatermark, Timestamp: -1, LeaderEpoch: bounds.LeaderEpoch}, nil
-	case earliestTimestamp, earliestLocalTimestamp:
-		return partition.TimeOffset{Offset: bounds.LogStart, Timestamp: -1, LeaderEpoch: bounds.LeaderEpoch}, nil
-	case latestTieredTimestamp, earliestPendingTimestamp:
-		return none, nil // there is no remote storage
+	case earliestTimestamp:
+		return partition.TimeOffset{Offset: bounds.LogStart, Timestamp: -1, LeaderEpoch: bounds.StartEpoch}, nil
+	case earliestLocalTimestamp:
+		return partition.TimeOffset{Offset: bounds.LocalStart, Timestamp: -1, LeaderEpoch: bounds.LocalEpoch}, nil
+	case latestTieredTimestamp:
+		if bounds.TieredEnd == 0 {
+			return none, nil
+		}
+		return partition.TimeOffset{Offset: bounds.TieredEnd - 1, Timestamp: -1, LeaderEpoch: bounds.TieredEpoch}, nil
+	case earliestPendingTimestamp:
+		if bounds.TieredEnd == 0 && !view.RemoteStorage {
+			return none, nil
+		}
+		return partition.TimeOffset{Offset: max(bounds.TieredEnd, bounds.LogStart), Timestamp: -1, LeaderEpoch: bounds.PendingEpoch}, nil
 	case maxTimestamp:
 		found, err = a.logs.MaxTimestamp(ctx, ref)
 	default:

@@ -40,6 +40,8 @@ type fakeLog struct {
 	batches  []*batch.Batch
 	ends     []int64 // offset after each batch
 	logStart int64
+	local    int64 // with tiered: as Bounds tells them
+	tiered   int64
 	epoch    int32
 	watchers map[int]fakeWatcher
 	nextID   int
@@ -69,7 +71,10 @@ func (g *fakeLog) end() int64 {
 }
 
 func (g *fakeLog) bounds() partition.Bounds {
-	return partition.Bounds{LogStart: g.logStart, HighWatermark: g.end(), LogEnd: g.end(), LeaderEpoch: g.epoch}
+	return partition.Bounds{
+		LogStart: g.logStart, HighWatermark: g.end(), LogEnd: g.end(), LeaderEpoch: g.epoch, LocalStart: max(g.logStart, g.local), TieredEnd: g.tiered,
+		StartEpoch: g.epoch, LocalEpoch: g.epoch, TieredEpoch: g.epoch, PendingEpoch: g.epoch,
+	}
 }
 
 func (l *fakeLogs) Append(p partition.Ref, b *batch.Batch, opt partition.AppendOptions, done func(partition.Appended, error)) {
@@ -161,6 +166,8 @@ func (l *fakeLogs) Read(_ context.Context, p partition.Ref, req partition.ReadRe
 	}
 	return res, nil
 }
+
+func (l *fakeLogs) Prepare(partition.Ref, int64, int) {}
 
 func (l *fakeLogs) Watch(p partition.Ref, offset int64, wake func()) func() {
 	l.mu.Lock()

@@ -17,6 +17,9 @@ type Logs interface {
 	// Read appends whole record batches below the high watermark to dst. It does not wait for new ones. When it succeeds dst
 	// belongs to the log, which may have answered with another buffer.
 	Read(ctx context.Context, p partition.Ref, req partition.ReadRequest, dst []byte) (partition.ReadResult, error)
+	// Prepare begins to read what is at an offset of the remote tier, so that the Read that follows waits less. It does not wait
+	// itself.
+	Prepare(p partition.Ref, offset int64, bytes int)
 	// Watch calls wake once when the high watermark passes offset, or when the partition is deleted or changes its
 	// leader epoch. It may call it spuriously, and at once. cancel is idempotent.
 	Watch(p partition.Ref, offset int64, wake func()) (cancel func())

@@ -20,6 +20,8 @@ type Settings struct {
 	// FetchMaxWait and FetchPartitionMaxBytes bound what a client asks for. 0: no bound.
 	FetchMaxWait           time.Duration
 	FetchPartitionMaxBytes int
+	// RemoteTier tells that there is one.
+	RemoteTier bool
 	// MaxFetchSessions is the number of fetch sessions that are kept (max.incremental.fetch.session.cache.slots).
 	MaxFetchSessions int
 	// FetchSessionEvictAfter is how long a session must have been unused before a new one may take its place.

@@ -87,3 +87,19 @@ func TestProfilesAreServedOnlyWhereThatIsWished(t *testing.T) {
 		}
 	}
 }
+
+func TestTheCatalogIsServedBelowIcebergWithItsPathsAsTheyWereSent(t *testing.T) {
+	seen := make(chan string, 1)
+	catalog := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Method + " " + r.URL.EscapedPath() })
+	url := serve(t, Options{NotReady: func() []string { return nil }, Metrics: http.NotFoundHandler(), Catalog: catalog})
+	if code, _ := get(t, url+"/iceberg/v1/namespaces/a%1Fb/tables/c%2Fd"); code != 200 {
+		t.Errorf("got %d", code)
+	}
+	if got := <-seen; got != "GET /v1/namespaces/a%1Fb/tables/c%2Fd" {
+		t.Errorf("the catalog was asked %s", got)
+	}
+	without := serve(t, Options{NotReady: func() []string { return nil }, Metrics: http.NotFoundHandler()})
+	if code, _ := get(t, without+"/iceberg/v1/config"); code != 404 {
+		t.Errorf("got %d where there is no catalog", code)
+	}
+}

@@ -39,6 +39,12 @@ const (
 	Region          = "us-east-1"
 )
 
+// Keys of an account that may list and read the bucket, and nothing else.
+const (
+	ReaderKeyID  = "reader"
+	ReaderSecret = "reader-secret"
+)
+
 // Options are how a store reaches the server, or a proxy before it at an endpoint; "" is the server itself.
 func (s *Server) Options(endpoint string) store.S3 {
 	if endpoint == "" {
@@ -60,6 +66,9 @@ func Start(t testing.TB) *Server {
 	dir := t.TempDir()
 	s := &Server{Bucket: "lake", Folder: filepath.Join(dir, "data", "lake"), Log: filepath.Join(dir, "log")}
 	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeAccounts(filepath.Join(dir, "accounts")); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 { // another process may take the port that was free
@@ -119,7 +128,7 @@ func (s *Server) start(t testing.TB, binary, data string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(binary, "--port", address, "--access", AccessKeyID, "--secret", SecretAccessKey, "--keep-alive", "posix", data)
+	cmd := exec.Command(binary, "--port", address, "--access", AccessKeyID, "--secret", SecretAccessKey, "--keep-alive", "--iam-dir", filepath.Join(filepath.Dir(data), "accounts"), "posix", data)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, dieWithParent()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start S3 server: %w", err)
@@ -155,7 +164,7 @@ func (s *Server) makeBucket(dead <-chan struct{}) error {
 	for {
 		_, err := c.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(s.Bucket)})
 		if err == nil {
-			return nil
+			return s.letRead(ctx, c)
 		}
 		select {
 		case <-dead:
@@ -165,4 +174,26 @@ func (s *Server) makeBucket(dead <-chan struct{}) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// writeAccounts writes the accounts beside that of AccessKeyID, as the server keeps them.
+func writeAccounts(dir string) error {
+	account := fmt.Sprintf(`{"access":%q,"secret":%q,"role":"user"}`, ReaderKeyID, ReaderSecret)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("create folder of accounts: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "users.json"), fmt.Appendf(nil, `{"accessAccounts":{%q:%s}}`, ReaderKeyID, account), 0o600); err != nil {
+		return fmt.Errorf("write accounts: %w", err)
+	}
+	return nil
+}
+
+// letRead lets the reader's account read the bucket.
+func (s *Server) letRead(ctx context.Context, c *s3.Client) error {
+	policy := fmt.Sprintf(`{"Statement":[{"Effect":"Allow","Principal":[%q],"Action":["s3:GetObject","s3:ListBucket"],"Resource":["arn:aws:s3:::%s","arn:aws:s3:::%s/*"]}]}`,
+		ReaderKeyID, s.Bucket, s.Bucket)
+	if _, err := c.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: &s.Bucket, Policy: &policy}); err != nil {
+		return fmt.Errorf("let the reader's account read: %w", err)
+	}
+	return nil
 }

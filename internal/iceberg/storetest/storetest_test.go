@@ -52,3 +52,30 @@ func TestServerKeepsObjectsOfAStore(t *testing.T) {
 		t.Errorf("counted %v", n)
 	}
 }
+
+func TestTheReadersAccountReadsAndChangesNothing(t *testing.T) {
+	server := Start(t)
+	own, err := store.Open(t.Context(), server.Location(), server.Options(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := server.Location() + "/a/b"
+	if err := own.PutIfAbsent(t.Context(), object, []byte("there")); err != nil {
+		t.Fatal(err)
+	}
+	o := server.Options("")
+	o.AccessKeyID, o.SecretAccessKey = ReaderKeyID, ReaderSecret
+	reader, err := store.Open(t.Context(), server.Location(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := reader.Read(t.Context(), object); err != nil || string(data) != "there" {
+		t.Errorf("read %q: %v", data, err)
+	}
+	if err := reader.PutIfAbsent(t.Context(), object+"2", nil); !errors.Is(err, store.ErrDenied) {
+		t.Errorf("put: %v", err)
+	}
+	if err := reader.Delete(t.Context(), []string{object}); err == nil {
+		t.Error("the reader's account deletes")
+	}
+}

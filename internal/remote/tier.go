@@ -77,21 +77,3 @@ func (t *Tier) Forget(e metadata.Table) {
 	defer t.mu.Unlock()
 	delete(t.opened, e.Location)
 }
-
-// Clear deletes every object of a table, which no topic has any more. It may be repeated. A table of another place than this
-// tier's is refused.
-func (t *Tier) Clear(ctx context.Context, e metadata.Table) error {
-	folder, below := strings.CutPrefix(e.Location, t.Path+"/"+t.Namespace+"/")
-	if !below || folder == "" || folder == "." || folder == ".." || strings.ContainsAny(folder, "/\\") {
-		return fmt.Errorf("delete table %s: its location %s is not a folder of %s/%s, where this process may delete: is korvet.storage.remote.path another one here?", e.Name, e.Location, t.Path, t.Namespace)
-	}
-	t.Forget(e)
-	err := t.Store.Clear(ctx, e.Location+"/metadata/") // first: without it nobody takes the rest for a table
-	if err == nil {
-		err = t.Store.Clear(ctx, e.Location+"/")
-	}
-	if err != nil {
-		return fmt.Errorf("delete table %s: %w", e.Name, err)
-	}
-	return nil
-}

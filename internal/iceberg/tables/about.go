@@ -94,3 +94,9 @@ func (s *State) Snapshots() []Snapshot {
 
 // MetadataLocation is where the state's metadata file is.
 func (s *State) MetadataLocation() string { return s.version.Location }
+
+// Property is a property of the table; "": there is none.
+func (s *State) Property(name string) string { return s.version.Metadata.Properties()[name] }
+
+// Deleting tells that the table is being deleted.
+func (s *State) Deleting() bool { return s.Property(DeletingProperty) == "true" }

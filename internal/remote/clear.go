@@ -1,0 +1,79 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/metadata"
+)
+
+const (
+	// clearAtOnce bounds the locations that are deleted in one request.
+	clearAtOnce = 1000
+	// unreadable is how long the deletion of a table waits for its metadata to become readable.
+	unreadable = time.Hour
+)
+
+// Clear deletes every object of a table, which no topic has any more. It may be repeated. Whoever looks meanwhile finds a table
+// that says of itself that it is being deleted, until nothing but that is left. A table of another place than this tier's is
+// refused.
+func (t *Tier) Clear(ctx context.Context, e metadata.Table) error {
+	folder, below := strings.CutPrefix(e.Location, t.Path+"/"+t.Namespace+"/")
+	if !below || folder == "" || folder == "." || folder == ".." || strings.ContainsAny(folder, "/\\") {
+		return fmt.Errorf("delete table %s: its location %s is not a folder of %s/%s, where this process may delete: is korvet.storage.remote.path another one here?", e.Name, e.Location, t.Path, t.Namespace)
+	}
+	defer t.Forget(e)
+	last, err := t.markDeleting(ctx, e)
+	if err == nil {
+		err = t.clearBut(ctx, e.Location+"/", last)
+	}
+	if err == nil {
+		err = t.Store.Clear(ctx, e.Location+"/")
+	}
+	if err != nil {
+		return fmt.Errorf("delete table %s: %w", e.Name, err)
+	}
+	return nil
+}
+
+// markDeleting writes into a table that it is being deleted, and returns where; "": there is no table, or none that can be read.
+func (t *Tier) markDeleting(ctx context.Context, e metadata.Table) (location string, err error) {
+	table := t.Table(e)
+	s, err := table.State(ctx)
+	if err == nil && !s.Deleting() {
+		s, err = table.SetProperties(ctx, s, map[string]string{tables.DeletingProperty: "true"})
+	}
+	switch {
+	case err == nil:
+		return s.MetadataLocation(), nil
+	case errors.Is(err, chain.ErrNoTable) || time.Since(time.UnixMilli(e.DroppedMs)) > unreadable:
+		return "", nil
+	}
+	return "", err
+}
+
+// clearBut deletes all objects of a folder but one.
+func (t *Tier) clearBut(ctx context.Context, folder, kept string) error {
+	var found []string
+	flush := func() error {
+		err := t.Store.Delete(ctx, found)
+		found = found[:0]
+		return err
+	}
+	err := t.Store.List(ctx, folder, func(o store.Object) error {
+		if o.Location == kept {
+			return nil
+		}
+		if found = append(found, o.Location); len(found) < clearAtOnce {
+			return nil
+		}
+		return flush()
+	})
+	return errors.Join(err, flush())
+}

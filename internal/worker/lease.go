@@ -50,6 +50,7 @@ func (s *Storage) request(held int64, length time.Duration) redisstream.LeaseReq
 // leave forgets a lease that is no longer this process's. Passes made under it end.
 func (s *Storage) leave() {
 	s.passes.end(redisstream.ErrLeaseLost)
+	s.copies.end(redisstream.ErrLeaseLost)
 	s.Observer.WorkerLeads(false)
 	s.lease = lease{}
 }

@@ -10,54 +10,64 @@ import (
 	"github.com/korvet-io/korvet/internal/partition"
 )
 
-// passes is compaction beside the ticks: each tick offers the compacted partitions and never waits for a pass, however
-// long one takes. Its methods are safe for concurrent use.
-type passes struct {
+// passes is work beside the ticks: compaction of partitions, copies of topics. Each tick offers what there is and never waits for
+// a pass, however long one takes. Its methods are safe for concurrent use.
+type passes[J job] struct {
 	running sync.WaitGroup
 
 	mu      sync.Mutex
-	offered []Target // by the newest tick, the next first
+	offered []J // by the newest tick, the next first
 	current map[partition.Ref]context.CancelCauseFunc
 	threads int
 	last    partition.Ref // the newest that was taken
 	err     error         // the first since collect that no pass can be made with
 }
 
-// errUnwanted ends a pass over a partition that is not to be compacted any more.
-var errUnwanted = errors.New("the topic is deleted, or not compacted any more")
+// job is what one pass is made over; its key tells it from others.
+type job interface{ key() partition.Ref }
 
-// offer replaces what ticks before offered and is not begun. The partition behind the newest that was taken comes first,
+func (t Target) key() partition.Ref { return t.Ref }
+
+// errUnwanted ends a pass that is not to be made any more.
+var errUnwanted = errors.New("the topic is deleted, or its settings are others")
+
+// offer replaces what ticks before offered and is not begun. The one behind the newest that was taken comes first,
 // so that each has its turn. It returns how many goroutines the caller has to start for them.
-func (p *passes) offer(targets []Target, threads int) (start int) {
+func (p *passes[J]) offer(jobs []J, threads int) (start int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	first := 1 + slices.IndexFunc(targets, func(t Target) bool { return t.Ref == p.last })
-	p.offered = slices.Concat(targets[first:], targets[:first])
+	first := 1 + slices.IndexFunc(jobs, func(j J) bool { return j.key() == p.last })
+	p.offered = slices.Concat(jobs[first:], jobs[:first])
 	start = max(0, min(threads, len(p.offered))-p.threads)
 	p.threads += start
 	p.running.Add(start)
 	return start
 }
 
-// take returns the next partition, with a context that ends with its pass, and what tells that the pass is over. Without
-// a partition the caller's goroutine is no longer counted.
-func (p *passes) take(ctx context.Context) (t *Target, passing context.Context, over func()) {
+// take returns the next job, with a context that ends with its pass, and what tells that the pass is over; again tells that there
+// is more to be done of it once the others had their turn. Without a job the caller's goroutine is no longer counted.
+func (p *passes[J]) take(ctx context.Context) (j *J, passing context.Context, over func(again bool)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.offered) > 0 && ctx.Err() == nil {
 		next := p.offered[0]
 		p.offered = p.offered[1:]
-		if p.current[next.Ref] != nil {
+		ref := next.key()
+		if p.current[ref] != nil {
 			continue
 		}
 		passing, cancel := context.WithCancelCause(ctx)
-		p.current[next.Ref] = cancel
-		p.last = next.Ref
-		return &next, passing, func() {
+		p.current[ref] = cancel
+		p.last = ref
+		return &next, passing, func(again bool) {
+			again = again && passing.Err() == nil
 			cancel(nil)
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			delete(p.current, next.Ref)
+			delete(p.current, ref)
+			if again && !slices.ContainsFunc(p.offered, func(j J) bool { return j.key() == ref }) {
+				p.offered = append(p.offered, next)
+			}
 		}
 	}
 	p.threads--
@@ -65,8 +75,8 @@ func (p *passes) take(ctx context.Context) (t *Target, passing context.Context, 
 	return nil, nil, nil
 }
 
-// keep ends the passes over partitions that are not wanted any more, and begins none.
-func (p *passes) keep(wanted func(ref partition.Ref) bool) {
+// keep ends the passes that are not wanted any more, and begins none.
+func (p *passes[J]) keep(wanted func(ref partition.Ref) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for ref, cancel := range p.current {
@@ -74,11 +84,11 @@ func (p *passes) keep(wanted func(ref partition.Ref) bool) {
 			cancel(errUnwanted)
 		}
 	}
-	p.offered = slices.DeleteFunc(p.offered, func(t Target) bool { return !wanted(t.Ref) })
+	p.offered = slices.DeleteFunc(p.offered, func(j J) bool { return !wanted(j.key()) })
 }
 
 // end ends all passes and begins none that was offered.
-func (p *passes) end(why error) {
+func (p *passes[J]) end(why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.offered = nil
@@ -88,7 +98,7 @@ func (p *passes) end(why error) {
 }
 
 // fail begins none that was offered: what failed in one would fail in all.
-func (p *passes) fail(err error) {
+func (p *passes[J]) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.offered = nil
@@ -98,7 +108,7 @@ func (p *passes) fail(err error) {
 }
 
 // collect waits until nothing runs and nothing is offered, and tells why that was too early, if it was.
-func (p *passes) collect() error {
+func (p *passes[J]) collect() error {
 	p.running.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +131,7 @@ func (s *Storage) compact(ctx context.Context, targets []Target) {
 					return
 				}
 				s.pass(passing, t)
-				over()
+				over(false)
 			}
 		}()
 	}

@@ -211,7 +211,7 @@ func TestAsManyPassesAsAreSetRunAtATime(t *testing.T) {
 }
 
 func TestEachPartitionHasItsTurn(t *testing.T) {
-	p := passes{current: map[partition.Ref]context.CancelCauseFunc{}}
+	p := passes[Target]{current: map[partition.Ref]context.CancelCauseFunc{}}
 	var offered []Target
 	for i := range int32(3) {
 		offered = append(offered, Target{Ref: partition.Ref{Topic: "t", Partition: i}})
@@ -219,7 +219,7 @@ func TestEachPartitionHasItsTurn(t *testing.T) {
 	for i := range int32(7) { // a tick comes during each pass
 		p.offer(offered, 1)
 		next, _, over := p.take(t.Context())
-		if over(); next.Ref.Partition != i%3 {
+		if over(false); next.Ref.Partition != i%3 {
 			t.Fatalf("pass %d is over partition %d", i, next.Ref.Partition)
 		}
 	}

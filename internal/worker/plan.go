@@ -95,14 +95,33 @@ func (t *Target) segmentBytes() int64 {
 	return defaultSegment
 }
 
-// droppable lists the sealed segments that lie below the log start.
-func (t *Target) droppable() []redisstream.Segment {
+// droppable lists the sealed segments that lie below the log start, and those that the remote tier has and local retention lets
+// go: the oldest, while they are too old or the rest has at least local.retention.bytes.
+func (t *Target) droppable(z *size) []redisstream.Segment {
 	list := t.Glance.Segments
-	n := 0
-	for n < len(list) && list[n].Last < t.Glance.LogStart {
-		n++
+	n, rest := 0, z.total()
+	for ; n < len(list); n++ {
+		seg := list[n]
+		rest -= z.sealed[seg.Number]
+		if seg.Last >= t.Glance.LogStart && !t.localEnds(seg, rest) {
+			break
+		}
 	}
 	return list[:n]
+}
+
+// localEnds tells whether local retention lets a segment go that the remote tier has, while the rest has so many bytes. Where
+// local retention is that of the log, the log start takes it along.
+func (t *Target) localEnds(seg redisstream.Segment, rest int64) bool {
+	c := t.Config
+	if !c.RemoteStorage || seg.Last >= t.Glance.TieredEnd {
+		return false
+	}
+	if ms := c.LocalRetentionMs; ms >= 0 && ms != c.RetentionMs && t.Glance.Now > seg.LastMs+uint64(ms) {
+		return true
+	}
+	bytes := c.LocalRetentionBytes
+	return bytes >= 0 && bytes != c.RetentionBytes && rest >= bytes
 }
 
 // headDue names the stream whose head lies below the log start and is to be trimmed: the open one's, or that of a huge

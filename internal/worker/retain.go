@@ -42,7 +42,10 @@ func (s *Storage) step(ctx context.Context, t *Target) (more bool, err error) {
 		}
 		return true, s.Redis.DropCopy(ctx, t.Keys, t.claim())
 	}
-	if below := t.droppable(); len(below) > 0 {
+	if err := s.measureLocal(ctx, t, z); err != nil {
+		return false, err
+	}
+	if below := t.droppable(z); len(below) > 0 {
 		return s.drop(ctx, t, z, below)
 	}
 	if number, due := t.headDue(z); due { // in a hole there may be nothing to trim, and then what follows is due
@@ -87,7 +90,16 @@ func (s *Storage) roll(ctx context.Context, t *Target, z *size) (more bool, err 
 	return rolled, err
 }
 
-// drop removes sealed segments below the log start.
+// measureLocal measures the open segment where its size decides what local.retention.bytes lets go.
+func (s *Storage) measureLocal(ctx context.Context, t *Target, z *size) error {
+	limit := t.Config.LocalRetentionBytes
+	if !t.Config.RemoteStorage || limit < 0 || t.Glance.TieredEnd <= t.Glance.LocalStart || z.total() <= limit/2 {
+		return nil
+	}
+	return s.exactly(ctx, t) // an estimate may be wrong by half
+}
+
+// drop removes sealed segments that may go, the oldest first.
 func (s *Storage) drop(ctx context.Context, t *Target, z *size, segments []redisstream.Segment) (more bool, err error) {
 	for _, seg := range segments {
 		if err := s.hold(ctx); err != nil {

@@ -18,9 +18,10 @@ const (
 	releaseLimit = time.Second
 )
 
-// Run works until ctx ends: at once, at every tick and when it is woken. Then it ends compaction and gives its lease back.
+// Run works until ctx ends: at once, at every tick and when it is woken. Then it ends copies and compaction and gives its lease back.
 func (s *Storage) Run(ctx context.Context) {
 	defer func() {
+		_ = s.copies.collect()
 		_ = s.passes.collect() // they end with ctx, and have said what failed
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 		defer cancel()
@@ -40,6 +41,7 @@ func (s *Storage) Run(ctx context.Context) {
 			only = s.wanted()
 		case <-watch.C:
 			s.keepPasses()
+			s.keepCopies()
 			if !s.pressed(ctx) {
 				continue
 			}

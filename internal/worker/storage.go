@@ -73,6 +73,8 @@ type Dependencies struct {
 	Keeper interface {
 		Keep(ctx context.Context, jobs []KeepJob)
 	}
+	// Copier copies sealed segments of topics with remote.storage.enable=true. It is nil without a remote tier.
+	Copier *Copier
 	// Gone tells whether another worker's process is provably dead, so that its lease need not be waited for. It may be nil.
 	Gone func(owner string) bool
 }
@@ -88,8 +90,9 @@ type Storage struct {
 	shelves shelves
 	full    fullness
 	freed   int64
-	// passes are those of compaction.
-	passes passes
+	// passes are those of compaction, copies those of the copier.
+	passes passes[Target]
+	copies passes[CopyJob]
 
 	wake chan struct{}
 	mu   sync.Mutex
@@ -100,7 +103,7 @@ type Storage struct {
 // NewStorage makes a storage worker.
 func NewStorage(s Settings, d Dependencies) *Storage {
 	return &Storage{
-		Settings: s, Dependencies: d, now: time.Now, sizes: sizes{}, passes: passes{current: map[partition.Ref]context.CancelCauseFunc{}},
+		Settings: s, Dependencies: d, now: time.Now, sizes: sizes{}, passes: passes[Target]{current: map[partition.Ref]context.CancelCauseFunc{}}, copies: passes[CopyJob]{current: map[partition.Ref]context.CancelCauseFunc{}},
 		wake: make(chan struct{}, 1), refs: map[partition.Ref]struct{}{},
 	}
 }
@@ -131,11 +134,11 @@ func (s *Storage) wanted() map[partition.Ref]struct{} {
 	return refs
 }
 
-// RunOnce takes or renews the lease and does what is due, at all partitions, compaction last. While another process holds
+// RunOnce takes or renews the lease and does what is due, at all partitions, copies and compaction last. While another process holds
 // the lease it does nothing: the error is then a *redisstream.HeldError.
 func (s *Storage) RunOnce(ctx context.Context) error {
 	err := s.tick(ctx, nil)
-	return cmp.Or(err, s.passes.collect())
+	return cmp.Or(err, s.copies.collect(), s.passes.collect())
 }
 
 // tick looks at the partitions named, or at all when only is nil.
@@ -149,6 +152,7 @@ func (s *Storage) tick(ctx context.Context, only map[partition.Ref]struct{}) err
 		return err
 	}
 	s.keepPasses()
+	s.keepCopies()
 	targets := s.targets(only)
 	if err := s.glance(ctx, targets); err != nil {
 		return err
@@ -221,6 +225,7 @@ func (s *Storage) visit(ctx context.Context, targets []Target, everything bool) 
 	if err := s.dropDictionaries(ctx, targets); err != nil {
 		return err
 	}
+	s.copy(ctx, targets)
 	s.compact(ctx, targets)
 	s.keepTables(ctx, targets)
 	return nil

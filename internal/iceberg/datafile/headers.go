@@ -102,3 +102,8 @@ func (s *headerSection) appendTo(dst []byte) (all, section []byte) {
 	s.count, s.body = 0, s.body[:0]
 	return dst, dst[from:len(dst):len(dst)]
 }
+
+// CheckHeaders tells whether a record's header section can be written.
+func CheckHeaders(section []byte) error {
+	return eachHeader(section, func([]byte, []byte) {})
+}

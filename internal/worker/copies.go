@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/dictionary"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// Tables is what copying needs of the remote tier. It is safe for concurrent use.
+type Tables interface {
+	// Table returns the table of a life of a topic. It may have to be created.
+	Table(ctx context.Context, t *metadata.Topic) (Table, error)
+}
+
+// Table is the table of one life of a topic. It is safe for concurrent use.
+type Table interface {
+	// Create makes the table on the store unless it is there.
+	Create(ctx context.Context) error
+	// State reads what the table is now. chain.ErrNoTable.
+	State(ctx context.Context) (*tables.State, error)
+	// Seen makes sure that the store has the state that was read, whatever was kept in memory.
+	Seen(ctx context.Context, s *tables.State) error
+	// Append adds files that were put, on a state that was read: all or none. After chain.ErrConflict, chain.ErrStale and
+	// tables.ErrFenced it did nothing; after another error it may have.
+	Append(ctx context.Context, base *tables.State, fence int64, files []tables.Added) (*tables.State, error)
+	// Location is the table's, without a slash at its end.
+	Location() string
+	// Put writes a data file. After an error it may be there all the same.
+	Put(ctx context.Context, location string, body io.Reader) error
+}
+
+// Sources is what copying needs of the Redis that holds the messages: redisstream.Shard. It is safe for concurrent use.
+type Sources interface {
+	Glances(ctx context.Context, keys []redisstream.Keys) ([]redisstream.Glance, error)
+	Range(ctx context.Context, stream string, from redisstream.ID, inclusive bool, count int, sink redisstream.EntrySink) (redisstream.Page, error)
+	Seek(ctx context.Context, stream string, offset int64) (redisstream.ID, bool, error)
+	SetTiered(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, end int64) (int64, error)
+	PartitionDictionary(ctx context.Context, keys redisstream.Keys, id uint32) ([]byte, error)
+	Weigh(ctx context.Context, streams []string, nodes int) ([]int64, error)
+	Identity() redisstream.Identity
+}
+
+// CopySettings are those of copying.
+type CopySettings struct {
+	RowGroupBytes   int64 // of records as they are before they are encoded; one row group is in memory for each partition that is copied
+	TargetFileBytes int64 // of a data file, about
+	KeyBloom        bool  // whether data files have a bloom filter of the keys
+	Threads         int   // partitions that are copied at a time
+	// MaxBytesPerSecond bounds what is written to the store, all partitions together.
+	MaxBytesPerSecond int64
+	MaxValueBytes     int // of a value after decompression
+}
+
+// CopyObserver is told of copying, for metrics. Its methods must not block.
+type CopyObserver interface {
+	// FileArchived tells how long it took to write a data file, read from Redis and sent to the store, and why it failed.
+	FileArchived(took time.Duration, err error)
+	// Archived counts what is in a table for good: sealed segments whose last record it has, and bytes of data files.
+	Archived(segments int, bytes int64)
+	// ArchiveFailed counts what could not be done and is tried again; operation is table, copy, decode or commit.
+	ArchiveFailed(operation string)
+	// ArchiveLag tells of each topic how many of its sealed segments are not in its table, and how old the oldest of them is: the time
+	// since its last append.
+	ArchiveLag(segments map[string]int64, oldest map[string]time.Duration)
+}
+
+// States of remote segments, with Kafka's names (KIP-405).
+const (
+	CopySegmentStarted    = "COPY_SEGMENT_STARTED"
+	CopySegmentFinished   = "COPY_SEGMENT_FINISHED"
+	DeleteSegmentStarted  = "DELETE_SEGMENT_STARTED"
+	DeleteSegmentFinished = "DELETE_SEGMENT_FINISHED"
+)
+
+// SegmentEvent is a step in the life of a data file. Of one whose copy was only begun, Last is the most that it may come to
+// hold.
+type SegmentEvent struct {
+	State       string
+	Topic       string
+	TopicID     uuid.UUID
+	Partition   int32
+	First, Last int64 // offsets
+	Location    string
+	Bytes       int64 // of the data file; 0 where it is not known yet
+}
+
+// Events takes what happens to remote segments, in order for each partition. It must not block for long: what it cannot take
+// is lost.
+type Events interface {
+	RemoteSegments(ctx context.Context, fence int64, events []SegmentEvent)
+}
+
+// CopierDependencies are what a copier is made of.
+type CopierDependencies struct {
+	Redis    Sources
+	Tables   Tables
+	Settings func() CopySettings // those in force now
+	Observer CopyObserver
+	Events   Events // may be nil
+	Log      *slog.Logger
+	// Dictionaries decode values of topics with zstd dictionaries. It may be nil: such values are then unreadable.
+	Dictionaries *dictionary.Registry
+	// Replicas are waited for before a commit, as many as a topic's min.insync.replicas asks for of those that Redis is run with: what
+	// a failover could take back must not be in a table. It may be nil.
+	Replicas Replicas
+	Run      int    // how many replicas Redis is run with
+	Version  string // of the program, for the data files
+}
+
+// Copier copies sealed segments to the tables of their topics. What it remembers saves requests only, so that any process may
+// go on.
+type Copier struct {
+	CopierDependencies
+	now    func() time.Time
+	wait   func(ctx context.Context, d time.Duration) error
+	random func() string
+	rate   rate
+	slots  slots
+
+	mu   sync.Mutex
+	ends map[uuid.UUID]map[int32]int64 // of tables as they were read last
+	told map[partition.Ref]string      // what was logged last; of a topic as a whole: partition -1
+}
+
+// NewCopier makes a copier.
+func NewCopier(d CopierDependencies) *Copier {
+	c := &Copier{
+		CopierDependencies: d, now: time.Now, wait: sleep, random: randomName,
+		ends: map[uuid.UUID]map[int32]int64{}, told: map[partition.Ref]string{},
+	}
+	c.slots.freed = make(chan struct{})
+	return c
+}
+
+// CopyJob is a topic whose sealed segments are to be copied, as a tick finds it.
+type CopyJob struct {
+	Topic   *metadata.Topic
+	Targets []Target // its partitions that are there
+
+	identity redisstream.Identity // of the Redis that was looked at
+}
+
+// fence is the number of the lease under which the job was made.
+func (j *CopyJob) fence() int64 { return j.Targets[0].Fence }
+
+func (j CopyJob) key() partition.Ref { return topicRef(j.Topic) }
+
+// topicRef stands for a topic as a whole.
+func topicRef(t *metadata.Topic) partition.Ref {
+	return partition.Ref{Topic: t.Name, ID: t.ID, Partition: -1}
+}

@@ -1,0 +1,70 @@
+package worker
+
+import (
+	"maps"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+)
+
+// What the copier remembers of tables spares the store requests while there is nothing to do, and tells how far they are
+// behind.
+
+// known are the ends of a topic's table as they were read last; where nothing was read, what the registries say.
+func (c *Copier) known(j *CopyJob) map[int32]int64 {
+	c.mu.Lock()
+	ends := maps.Clone(c.ends[j.Topic.ID])
+	c.mu.Unlock()
+	if ends == nil {
+		ends = map[int32]int64{}
+	}
+	for i := range j.Targets {
+		t := &j.Targets[i]
+		ends[t.Ref.Partition] = max(ends[t.Ref.Partition], t.Glance.TieredEnd)
+	}
+	return ends
+}
+
+// learn remembers the ends of a topic's table.
+func (c *Copier) learn(j *CopyJob, state *tables.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends[j.Topic.ID] = state.Ends
+}
+
+// unnoted tells whether the table has more of a partition than its registry says.
+func (c *Copier) unnoted(j *CopyJob) bool {
+	ends := c.known(j)
+	for i := range j.Targets {
+		if t := &j.Targets[i]; ends[t.Ref.Partition] > t.Glance.TieredEnd {
+			return true
+		}
+	}
+	return false
+}
+
+// lag tells how far the tables are behind their logs, and forgets what is no topic's any more.
+func (c *Copier) lag(jobs []CopyJob) {
+	segments, oldest := map[string]int64{}, map[string]time.Duration{}
+	there := map[uuid.UUID]bool{}
+	for i := range jobs {
+		j := &jobs[i]
+		there[j.Topic.ID] = true
+		ends := c.known(j)
+		segments[j.Topic.Name], oldest[j.Topic.Name] = 0, 0
+		for k := range j.Targets {
+			t := &j.Targets[k]
+			list := t.uncopied(ends[t.Ref.Partition])
+			if segments[j.Topic.Name] += int64(len(list)); len(list) > 0 {
+				age := time.Duration(t.Glance.Now-min(list[0].LastMs, t.Glance.Now)) * time.Millisecond
+				oldest[j.Topic.Name] = max(oldest[j.Topic.Name], age)
+			}
+		}
+	}
+	c.Observer.ArchiveLag(segments, oldest)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.ends, func(id uuid.UUID, _ map[int32]int64) bool { return !there[id] })
+}

@@ -1,0 +1,57 @@
+package worker
+
+import (
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// What is to be copied is decided here, by offsets: nothing in this file asks Redis or the store.
+
+// stretchPlan is what of a partition is to be copied: the records from an offset on that adjacent sealed segments hold.
+type stretchPlan struct {
+	from     int64
+	segments []redisstream.Segment
+}
+
+// end is the offset after the last that is to be copied.
+func (p *stretchPlan) end() int64 { return p.segments[len(p.segments)-1].Last + 1 }
+
+// uncopied lists the sealed segments with records that are in the log and not in the table, whose end this is.
+func (t *Target) uncopied(end int64) []redisstream.Segment {
+	return t.Glance.From(max(end, t.Glance.LogStart))
+}
+
+// plan tells what to copy of a partition whose table ends at an offset: segments that remote.copy.lag.ms or
+// remote.copy.lag.bytes no longer holds back, oldest first. openBytes is what the open segment takes in Redis.
+func (t *Target) plan(end, openBytes int64) (p stretchPlan, due bool) {
+	p.from = max(end, t.Glance.LogStart)
+	list := t.uncopied(end)
+	behind := openBytes
+	for _, seg := range list {
+		behind += max(0, seg.Bytes)
+	}
+	for _, seg := range list {
+		behind -= max(0, seg.Bytes)
+		if !t.oldEnough(seg) && !t.farEnough(behind) {
+			break
+		}
+		p.segments = append(p.segments, seg)
+	}
+	return p, len(p.segments) > 0
+}
+
+// oldEnough tells whether remote.copy.lag.ms lets a segment be copied: so long after its last append.
+func (t *Target) oldEnough(seg redisstream.Segment) bool {
+	lag := t.Config.RemoteCopyLagMs
+	return lag >= 0 && t.Glance.Now >= seg.LastMs+uint64(lag)
+}
+
+// farEnough tells whether remote.copy.lag.bytes lets a segment be copied behind which there are so many bytes.
+func (t *Target) farEnough(behind int64) bool {
+	lag := t.Config.RemoteCopyLagBytes
+	return lag >= 0 && behind >= lag
+}
+
+// tellsBytes tells whether bytes decide what is copied.
+func (t *Target) tellsBytes() bool {
+	return t.Config.RemoteCopyLagMs != 0 && t.Config.RemoteCopyLagBytes > 0
+}

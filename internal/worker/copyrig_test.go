@@ -1,0 +1,246 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	objects "github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/storetest"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/remote"
+)
+
+// copyRig is a rig whose worker copies to tables below a directory.
+type copyRig struct {
+	*rig
+	root   string
+	tables *registry
+	plain  objects.Store
+	store  *storetest.Cut
+	set    CopySettings
+	events *events
+	copied *copyObserver
+}
+
+// events keeps what happened to remote segments.
+type events struct {
+	mu   sync.Mutex
+	list []SegmentEvent
+}
+
+func (e *events) RemoteSegments(_ context.Context, _ int64, events []SegmentEvent) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list = append(e.list, events...)
+}
+
+// copyObserver keeps what the copier tells.
+type copyObserver struct {
+	mu       sync.Mutex
+	files    int
+	segments int
+	bytes    int64
+	failures map[string]int
+	lag      map[string]int64
+	oldest   map[string]time.Duration
+}
+
+func (o *copyObserver) change(f func())                   { o.mu.Lock(); defer o.mu.Unlock(); f() }
+func (o *copyObserver) FileArchived(time.Duration, error) { o.change(func() { o.files++ }) }
+func (o *copyObserver) Archived(n int, bytes int64) {
+	o.change(func() { o.segments += n; o.bytes += bytes })
+}
+func (o *copyObserver) ArchiveFailed(operation string) { o.change(func() { o.failures[operation]++ }) }
+func (o *copyObserver) ArchiveLag(segments map[string]int64, oldest map[string]time.Duration) {
+	o.change(func() { o.lag, o.oldest = segments, oldest })
+}
+
+// registry is where tables are; one for each life of a topic.
+type registry struct {
+	mu   sync.Mutex
+	root string
+	list []metadata.Table
+}
+
+func (r *registry) EnsureTable(_ context.Context, t *metadata.Topic) (metadata.Table, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.list {
+		if e.TopicID == t.ID {
+			return e, nil
+		}
+	}
+	e := metadata.Table{Name: t.Name, Topic: t.Name, TopicID: t.ID, Location: fmt.Sprintf("%s/%s-%d", r.root, t.Name, len(r.list))}
+	r.list = append(r.list, e)
+	return e, nil
+}
+
+func (r *registry) TableOf(uuid.UUID) (metadata.Table, bool) { return metadata.Table{}, false }
+func (r *registry) Tables() []metadata.Table                 { return r.list }
+
+type noHint struct{}
+
+func (noHint) Load(context.Context, string) (int64, error) { return 0, nil }
+func (noHint) Store(context.Context, string, int64) error  { return nil }
+
+func newCopyRig(t *testing.T, args ...string) *copyRig {
+	t.Helper()
+	plain, err := objects.Open(t.Context(), "file:///", objects.S3{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newCopyRigOn(newRig(t, args...), "file://"+t.TempDir(), plain)
+}
+
+func newCopyRigOn(r *rig, root string, plain objects.Store) *copyRig {
+	c := &copyRig{
+		rig: r, root: root, plain: plain, events: &events{}, copied: &copyObserver{failures: map[string]int{}},
+		set: CopySettings{RowGroupBytes: 1 << 20, TargetFileBytes: 8 << 20, Threads: 2, MaxValueBytes: 100 << 20},
+	}
+	c.tables = &registry{root: root}
+	c.store = storetest.NewCut(plain)
+	c.storage.Copier = c.copier(c.shard)
+	return c
+}
+
+// copier makes one whose store is the rig's, on a Redis.
+func (c *copyRig) copier(redis *redisstream.Shard) *Copier {
+	return NewCopier(CopierDependencies{
+		Redis: redis, Tables: c.tablesOn(c.store), Settings: func() CopySettings { return c.set }, Observer: c.copied, Events: c.events,
+		Log: slog.New(slog.NewTextHandler(c.log, nil)), Version: "test",
+	})
+}
+
+func (c *copyRig) tablesOn(s objects.Store) Tables {
+	tier, err := remote.Open(context.Background(), remote.Settings{Path: c.root, Namespace: "korvet"}, c.tables, noHint{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		c.Fatal(err)
+	}
+	tier.Store = s
+	return NewTables(tier, c.tables, func(ctx context.Context, table *tables.Table, t *metadata.Topic) error {
+		return table.Create(ctx, tables.Life{Topic: t.Name, ID: t.ID.String()}, nil)
+	})
+}
+
+// tiered makes a topic of one partition that is copied.
+func (c *copyRig) tiered(name string, more map[string]string) *part {
+	c.Helper()
+	configs := map[string]string{"remote.storage.enable": "true"}
+	for k, v := range more {
+		configs[k] = v
+	}
+	return c.create(name, configs)
+}
+
+// table is the topic's, opened anew.
+func (c *copyRig) table(p *part) Table {
+	c.Helper()
+	table, err := c.tablesOn(c.plain).Table(c.Context(), p.topic)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return table
+}
+
+// files are those of the table, of one partition.
+func (c *copyRig) files(p *part) ([]tables.File, *tables.State) {
+	c.Helper()
+	table := c.table(p).(*tierTable)
+	state, err := table.State(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	files, err := table.Files(c.Context(), state)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return files.Data[0], state
+}
+
+// source reads a file of a store.
+type source struct {
+	objects.Store
+	location string
+}
+
+func (s source) ReadRange(ctx context.Context, p []byte, off int64) error {
+	return s.Store.ReadRange(ctx, s.location, p, off)
+}
+
+// rows reads the whole table of a partition.
+func (c *copyRig) rows(p *part) (all []datafile.Row) {
+	c.Helper()
+	list, _ := c.files(p)
+	sort.Slice(list, func(i, k int) bool { return list[i].First < list[k].First })
+	for _, f := range list {
+		src := source{c.plain, f.Location}
+		file, err := datafile.Open(c.Context(), src, f.Bytes)
+		if err != nil {
+			c.Fatal(err)
+		}
+		for next, done := f.First, false; !done; {
+			next, done, err = file.Read(c.Context(), src, datafile.Request{Offset: next, Bytes: 1 << 20}, func(r *datafile.Row) bool {
+				row := *r
+				row.Key, row.Value, row.Headers = clone(r.Key), clone(r.Value), clone(r.Headers)
+				all = append(all, row)
+				return true
+			})
+			if err != nil {
+				c.Fatal(err)
+			}
+		}
+	}
+	return all
+}
+
+func clone(b []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	return append([]byte{}, b...)
+}
+
+// holds checks that the table has the offsets [from, to), each once, in files that do not overlap.
+func (c *copyRig) holds(p *part, from, to int64) {
+	c.Helper()
+	rows := c.rows(p)
+	for i := range rows {
+		if rows[i].Offset != from+int64(i) {
+			c.Fatalf("%s: row %d of the table has offset %d, want %d", p.topic.Name, i, rows[i].Offset, from+int64(i))
+		}
+	}
+	if int64(len(rows)) != to-from {
+		c.Fatalf("%s: %d rows in the table, want %d", p.topic.Name, len(rows), to-from)
+	}
+	if _, state := c.files(p); state.Ends[0] != to {
+		c.Errorf("%s: the table ends at %d, want %d", p.topic.Name, state.Ends[0], to)
+	}
+}
+
+// places checks where the log, its part in Redis and its part above the remote tier begin.
+func (p *part) places(start, local, tiered int64) {
+	p.Helper()
+	if v := p.view(); v.LogStart != start || v.LocalStart != local || v.TieredEnd != tiered {
+		p.Errorf("%s: log starts at %d, Redis at %d, tier ends at %d, want %d, %d, %d", p.topic.Name, v.LogStart, v.LocalStart, v.TieredEnd, start, local, tiered)
+	}
+}
+
+// addSealed appends records and seals them.
+func (p *part) addSealed(n int, age time.Duration, bytes int) {
+	p.Helper()
+	p.add(n, age, bytes)
+	p.seal()
+}
+
+func (c *copyRig) logged(text string) int { return strings.Count(c.log.String(), text) }

@@ -1,0 +1,112 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/partition"
+)
+
+// copy offers the tiered ones of the targets' topics, and has rounds of copies run until ctx ends.
+func (s *Storage) copy(ctx context.Context, targets []Target) {
+	if s.Copier == nil {
+		return
+	}
+	jobs := s.copyJobs(targets)
+	s.Copier.lag(jobs)
+	jobs = slices.DeleteFunc(jobs, func(j CopyJob) bool { return j.Topic.Config.RemoteCopyDisable })
+	for range s.copies.offer(jobs, max(1, s.Copier.Settings().Threads)) {
+		go func() {
+			for {
+				j, copying, over := s.copies.take(ctx)
+				if j == nil {
+					return
+				}
+				over(s.copyRound(copying, j))
+			}
+		}()
+	}
+}
+
+// copyJobs puts the targets of each tiered topic together.
+func (s *Storage) copyJobs(targets []Target) []CopyJob {
+	parts := map[uuid.UUID][]Target{}
+	for _, t := range targets {
+		if t.Config.RemoteStorage {
+			parts[t.Ref.ID] = append(parts[t.Ref.ID], t)
+		}
+	}
+	var jobs []CopyJob
+	for _, topic := range s.Topics.All() {
+		if list := parts[topic.ID]; len(list) > 0 {
+			jobs = append(jobs, CopyJob{Topic: topic, Targets: list})
+		}
+	}
+	return jobs
+}
+
+// copyRound makes a round over one topic. It reports whether there is more to be done.
+func (s *Storage) copyRound(ctx context.Context, j *CopyJob) (more bool) {
+	j.Targets = slices.Clone(j.Targets) // a later round begins with all of them
+	more, err := s.Copier.Copy(ctx, j)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errUnwanted):
+		return false
+	case cause != nil:
+		err = cause
+	}
+	if err != nil && stops(err) {
+		s.copies.fail(err)
+		s.Log.Info("copying to the remote tier stops until the next tick", "topic", j.Topic.Name, "error", err)
+		return false
+	}
+	s.Copier.report(topicRef(j.Topic), err)
+	return more && err == nil
+}
+
+// report logs once what keeps a topic from being copied, and once that it is over.
+func (c *Copier) report(ref partition.Ref, err error) {
+	text := ""
+	if err != nil {
+		text = withoutNames(err.Error())
+	}
+	c.mu.Lock()
+	before := c.told[ref]
+	if c.told[ref] = text; text == "" {
+		delete(c.told, ref)
+	}
+	c.mu.Unlock()
+	switch {
+	case text == before:
+	case err == nil:
+		c.Log.Info("copying to the remote tier works again", "topic", ref.Topic)
+	default:
+		c.Log.Warn("not all that is due was copied to the remote tier: trying again at each tick", "topic", ref.Topic, "error", err)
+	}
+}
+
+// withoutNames makes texts of the same trouble the same, although each try has a new file and new ids of requests.
+func withoutNames(text string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		if strings.Contains(w, ".parquet") || i > 0 && strings.HasSuffix(words[i-1], "ID:") {
+			words[i] = "_"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// keepCopies ends the copies of topics that were deleted, or are not to be copied any more.
+func (s *Storage) keepCopies() {
+	topics := s.Topics.All()
+	s.copies.keep(func(ref partition.Ref) bool {
+		return slices.ContainsFunc(topics, func(t *metadata.Topic) bool {
+			return topicRef(t) == ref && t.Config.RemoteStorage && !t.Config.RemoteCopyDisable
+		})
+	})
+}

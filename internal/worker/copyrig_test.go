@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
-	objects "github.com/korvet-io/korvet/internal/iceberg/store"
+	objectstore "github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
@@ -26,7 +26,7 @@ type copyRig struct {
 	*rig
 	root   string
 	tables *registry
-	plain  objects.Store
+	plain  objectstore.Store
 	store  *storetest.Cut
 	set    CopySettings
 	events *events
@@ -96,14 +96,14 @@ func (noHint) Store(context.Context, string, int64) error  { return nil }
 
 func newCopyRig(t *testing.T, args ...string) *copyRig {
 	t.Helper()
-	plain, err := objects.Open(t.Context(), "file:///", objects.S3{})
+	plain, err := objectstore.Open(t.Context(), "file:///", objectstore.S3{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return newCopyRigOn(newRig(t, args...), "file://"+t.TempDir(), plain)
 }
 
-func newCopyRigOn(r *rig, root string, plain objects.Store) *copyRig {
+func newCopyRigOn(r *rig, root string, plain objectstore.Store) *copyRig {
 	c := &copyRig{
 		rig: r, root: root, plain: plain, events: &events{}, copied: &copyObserver{failures: map[string]int{}},
 		set: CopySettings{RowGroupBytes: 1 << 20, TargetFileBytes: 8 << 20, Threads: 2, MaxValueBytes: 100 << 20},
@@ -122,7 +122,7 @@ func (c *copyRig) copier(redis *redisstream.Shard) *Copier {
 	})
 }
 
-func (c *copyRig) tablesOn(s objects.Store) Tables {
+func (c *copyRig) tablesOn(s objectstore.Store) Tables {
 	tier, err := remote.Open(context.Background(), remote.Settings{Path: c.root, Namespace: "korvet"}, c.tables, noHint{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		c.Fatal(err)
@@ -170,7 +170,7 @@ func (c *copyRig) files(p *part) ([]tables.File, *tables.State) {
 
 // source reads a file of a store.
 type source struct {
-	objects.Store
+	objectstore.Store
 	location string
 }
 

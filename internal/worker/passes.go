@@ -87,6 +87,13 @@ func (p *passes[J]) keep(wanted func(ref partition.Ref) bool) {
 	p.offered = slices.DeleteFunc(p.offered, func(j J) bool { return !wanted(j.key()) })
 }
 
+// busy tells whether a pass is being made over a job of this key, also one that is being ended.
+func (p *passes[J]) busy(ref partition.Ref) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current[ref] != nil
+}
+
 // end ends all passes and begins none that was offered.
 func (p *passes[J]) end(why error) {
 	p.mu.Lock()

@@ -17,8 +17,8 @@ func (s *Storage) untierOff(ctx context.Context) error {
 		return nil
 	}
 	for _, t := range s.Topics.All() {
-		if t.Config.RemoteStorage || !t.Config.RemoteDeleteOnDisable {
-			continue
+		if t.Config.RemoteStorage || !t.Config.RemoteDeleteOnDisable || s.copies.busy(topicRef(t)) {
+			continue // a copy that has not ended yet could note again what is forgotten here
 		}
 		table, has := s.TableList.TableOf(t.ID)
 		if !has {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/dictionary"
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
@@ -32,7 +33,7 @@ type Table interface {
 	Seen(ctx context.Context, s *tables.State) error
 	// Append adds files that were put, on a state that was read: all or none. After chain.ErrConflict, chain.ErrStale and
 	// tables.ErrFenced it did nothing; after another error it may have.
-	Append(ctx context.Context, base *tables.State, fence int64, files []tables.Added) (*tables.State, error)
+	Append(ctx context.Context, base *tables.State, fence int64, files []tables.Added, columns ...jsoncolumns.Column) (*tables.State, error)
 	// Location is the table's, without a slash at its end.
 	Location() string
 	// Put writes a data file. After an error it may be there all the same.

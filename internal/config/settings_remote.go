@@ -22,6 +22,13 @@ type Remote struct {
 	ListTimeout  time.Duration // for ListOffsets
 	Metadata     Bytes         // of tables' metadata files that are kept in memory
 	Catalog      Catalog
+	JSON         JSONColumns
+}
+
+// JSONColumns are the typed columns of JSON values.
+type JSONColumns struct {
+	Columns   int // of a table
+	NameBytes int // of the name of a field that has one
 }
 
 // S3 is how an S3-compatible store is reached. What is empty is the AWS SDK's to find.
@@ -56,6 +63,10 @@ func remoteSettings() []setting {
 			doc: "Size of a data file, about: adjacent segments of a partition are gathered up to it."},
 		{name: group + "iceberg.key-bloom-filter", def: "false", field: func(c *Config) any { return &of(c).BloomFilter },
 			doc: "Write a bloom filter of the keys into data files, so that engines that look for one key read fewer of them."},
+		{name: group + "iceberg.json.max-columns", def: "256", field: func(c *Config) any { return &of(c).JSON.Columns }, check: between(0, 2000),
+			doc: "Typed columns of a table at most, of topics with `remote.storage.iceberg.value.format=json`. Fields beyond them are in `value` alone."},
+		{name: group + "iceberg.json.max-name-bytes", def: "128", field: func(c *Config) any { return &of(c).JSON.NameBytes }, check: between(1, 1024),
+			doc: "Bytes of the name of a field that gets a typed column at most. Fields with longer names are in `value` alone."},
 		{name: group + "read-cache-bytes", def: "128MB", field: func(c *Config) any { return &of(c).ReadCache }, check: atLeast(0),
 			doc: "Memory for records of the remote tier that were read last or in advance, decoded. Consumers that replay side by side share it."},
 		{name: group + "iceberg.metadata-cache-bytes", def: "32MB", field: func(c *Config) any { return &of(c).Metadata }, check: atLeast(0),

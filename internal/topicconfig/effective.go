@@ -46,6 +46,7 @@ type Effective struct {
 	// A sealed segment is copied once one of these is reached: the time since its newest record, the bytes of what came after
 	// it. 0: at once; -1: this one is not looked at.
 	RemoteCopyLagMs    int64
+	RemoteJSONColumns  bool // fields of JSON values are columns of the table, too
 	RemoteCopyLagBytes int64
 }
 
@@ -89,6 +90,7 @@ func (s *Schema) Effective(topic string, own map[string]string) Effective {
 		RemoteDeleteOnDisable:       flag(remoteDeleteOnOff),
 		RemoteCopyLagMs:             num(remoteCopyLagMs),
 		RemoteCopyLagBytes:          num(remoteCopyLagBytes),
+		RemoteJSONColumns:           text(valueFormat) == "json",
 	}
 	if _, marked := own[storageDictionary]; !marked { // created by a version that stored values as they are, whatever this says
 		e.StorageCompression = "none"

@@ -198,6 +198,14 @@ func oneOf(words ...string) check {
 	}
 }
 
+// valueFormats accepts those of remote.storage.iceberg.value.format.
+func valueFormats(v string) string {
+	if v == "avro" || v == "protobuf" {
+		return v + " is not in this version: it comes with the schema registry"
+	}
+	return oneOf("raw", "json")(v)
+}
+
 // listOf accepts lists of some of the words. The empty list is accepted.
 func listOf(words ...string) check {
 	one := oneOf(words...)

@@ -13,6 +13,7 @@ const (
 	minCompactionLagMs   = "min.compaction.lag.ms"
 	maxCompactionLagMs   = "max.compaction.lag.ms"
 	remoteStorageEnable  = "remote.storage.enable"
+	valueFormat          = "remote.storage.iceberg.value.format"
 	remoteCopyDisable    = "remote.log.copy.disable"
 	remoteDeleteOnOff    = "remote.log.delete.on.disable"
 	remoteCopyLagMs      = "remote.copy.lag.ms"
@@ -90,6 +91,8 @@ func table() []Setting {
 			Doc: "Allows `remote.storage.enable` to be turned off, and deletes the remote data then."},
 		{Name: remoteStorageEnable, Type: Boolean, Default: "false", AtCreation: true, Effect: Active,
 			Doc: "Copies sealed segments to the remote tier. Needs `korvet.storage.remote.path`, and `cleanup.policy=delete` or an empty one. That of the first matching pattern (`remote-storage-enabled`) is stored as the topic's own when it is created, unless the topic is compacted. A topic without segments gets the default ones. See [tiered storage](tiered-storage.md)."},
+		{Name: valueFormat, Type: String, Default: "raw", Effect: Active, check: valueFormats,
+			Doc: "What the remote tier's table has of values: `raw` the value as it is, in the column `value`; `json` beside it the fields of values that are JSON objects, in typed columns of their own. See [typed columns](tiered-storage.md#typed-columns). Altering it counts for what is copied from then on."},
 		{Name: retentionBytes, Type: Long, Default: "-1", BrokerName: "log.retention.bytes", Effect: Active,
 			Doc: "Size above which the oldest records of a partition go, as measured in Redis's memory; -1 is no limit."},
 		{Name: retentionMs, Type: Long, Default: "604800000", BrokerName: "log.retention.ms", Effect: Active, check: atLeast(-1),

@@ -70,6 +70,9 @@ func TestValuesAreParsedAsKafkaDoes(t *testing.T) {
 		{"leader.replication.throttled.replicas", "0:1, 1:0", "0:1,1:0", ""},
 		{"leader.replication.throttled.replicas", "0", "", "must be the literal '*' or a list of replicas in the form [partitionId]:[brokerId],[partitionId]:[brokerId],..."},
 		{"local.retention.ms", "-3", "", "Value must be at least -2"},
+		{"remote.storage.iceberg.value.format", "json", "json", ""},
+		{"remote.storage.iceberg.value.format", "JSON", "", "String must be one of: raw, json"},
+		{"remote.storage.iceberg.value.format", "avro", "", "avro is not in this version: it comes with the schema registry"},
 		{"storage.compression.type", "brotli", "", "String must be one of: none, gzip, snappy, lz4, zstd"},
 		{"log.append.timestamp.header", "true", "true", ""},
 	} {

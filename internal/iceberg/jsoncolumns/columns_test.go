@@ -269,6 +269,11 @@ func BenchmarkCells(b *testing.B) {
 			s.Learn([][]byte{value})
 		}
 	})
+	b.Run("valid of encoding/json", func(b *testing.B) {
+		for b.Loop() {
+			json.Valid(value)
+		}
+	})
 	sh := NewShredder(s.Columns())
 	b.Run("cells", func(b *testing.B) {
 		for b.Loop() {

@@ -105,7 +105,7 @@ func shapeOf(raw []byte) (s shape, whole int64, fraction float64) {
 		}
 		return nested, 0, 0
 	}
-	if bytes.IndexAny(raw, ".eE") >= 0 {
+	if bytes.ContainsAny(raw, ".eE") {
 		f, err := strconv.ParseFloat(string(raw), 64)
 		if err != nil { // beyond its range
 			return untyped, 0, 0

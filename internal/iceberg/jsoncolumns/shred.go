@@ -36,8 +36,11 @@ func (s *Shredder) Typed() []datafile.Column {
 
 // Cells takes a value apart. What it returns is valid until the next call and as long as the value is. Of a field that is there
 // twice the last one counts, as with most readers of JSON. A value that is no JSON object has none. It tells whether there was
-// a column for all: where there was none, Learn may make one.
+// a column for all: where there was none, Learn may make one. Without columns it looks at nothing.
 func (s *Shredder) Cells(value []byte) (cells []datafile.Cell, fits bool) {
+	if len(s.columns) == 0 {
+		return nil, false
+	}
 	clear(s.cells)
 	fits = true
 	if !eachMember(value, func(name, raw []byte) { fits = s.cell(name, raw) && fits }) {

@@ -17,8 +17,8 @@ import (
 )
 
 func mergeRules(target int64) MergeRules {
-	return MergeRules{TargetBytes: target, MinFiles: 4, MaxBytes: 1 << 30, Writer: func(dst io.Writer, _ *State, partition int32) RowWriter {
-		return datafile.NewWriter(dst, partition, datafile.Options{PageBytes: 2000, RowGroupBytes: 20_000, CreatedBy: "test"})
+	return MergeRules{TargetBytes: target, MinFiles: 4, MaxBytes: 1 << 30, Writer: func(dst io.Writer, partition int32, typed []datafile.Column) RowWriter {
+		return datafile.NewWriter(dst, partition, datafile.Options{PageBytes: 2000, RowGroupBytes: 20_000, CreatedBy: "test", Typed: typed})
 	}}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	"github.com/korvet-io/korvet/internal/iceberg/fileio"
 	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 	"github.com/korvet-io/korvet/internal/record"
 )
@@ -122,5 +123,39 @@ func TestBoundsOfTypedColumnsAreInTheManifest(t *testing.T) {
 	}
 	if _, ok := d.LowerBoundValues()[14]; ok {
 		t.Error("nested JSON has bounds")
+	}
+}
+
+func TestMergedFilesHaveTheirTypedColumns(t *testing.T) {
+	table := newTable(t)
+	s := state(t, table)
+	for i := range int64(5) {
+		set := s.Columns(limits)
+		value := fmt.Sprintf(`{"city":"Rome","f%d":%d}`, i%2, i)
+		learn(set, value)
+		var err error
+		if s, err = table.Append(t.Context(), s, 1, []Added{putValues(t, table, 0, i, set, value)}, set.Columns()...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, merged, err := table.Merge(t.Context(), s, 1, mergeRules(1<<20))
+	if err != nil || merged.Files != 5 {
+		t.Fatalf("merged %+v, %v", merged, err)
+	}
+	m, err := s.version.Metadata.CurrentSnapshot().Manifests(fileio.New(t.Context(), table.store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nulls := map[int]int64{}
+	for _, list := range m {
+		for e, err := range list.Entries(fileio.New(t.Context(), table.store), true) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			nulls = e.DataFile().NullValueCounts()
+		}
+	}
+	if nulls[11] != 0 || nulls[12] != 2 || nulls[13] != 3 {
+		t.Errorf("nulls by column: %v", nulls)
 	}
 }

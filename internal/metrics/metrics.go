@@ -37,6 +37,7 @@ type Metrics struct {
 	worker     worker
 	compaction compaction
 	remote     remote
+	archive    archive
 	listed     []definition
 
 	requestSeconds     *prometheus.HistogramVec
@@ -82,6 +83,7 @@ func New(o Options) *Metrics {
 	m.worker = newWorker(m, o.MaxTopics)
 	m.compaction = newCompaction(m)
 	m.remote = newRemote(m, o.MaxTopics)
+	m.archive = newArchive(m, o.MaxTopics)
 	m.topics = newTopicSeries(m, o.MaxTopics, o.Topics)
 	if o.Partitions != nil {
 		m.addPartitions(o)

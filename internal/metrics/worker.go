@@ -41,6 +41,7 @@ func (m *Metrics) WorkerLeads(leads bool) {
 		m.worker.localBytes.Reset()
 		m.remote.bytes.Reset()
 		m.remote.lagOffsets.Reset()
+		m.archive.reset()
 		m.worker.full.Set(0)
 	}
 }

@@ -73,6 +73,8 @@ type CopyObserver interface {
 	// ArchiveLag tells of each topic how many of its sealed segments are not in its table, and how old the oldest of them is: the time
 	// since its last append.
 	ArchiveLag(segments map[string]int64, oldest map[string]time.Duration)
+	// ArchiveLagOffsets tells of each topic how many offsets lie between the ends of its table and those of its logs.
+	ArchiveLagOffsets(offsets map[string]int64)
 }
 
 // States of remote segments, with Kafka's names (KIP-405).

@@ -47,16 +47,18 @@ func (c *Copier) unnoted(j *CopyJob) bool {
 
 // lag tells how far the tables are behind their logs, and forgets what is no topic's any more.
 func (c *Copier) lag(jobs []CopyJob) {
-	segments, oldest := map[string]int64{}, map[string]time.Duration{}
+	segments, oldest, offsets := map[string]int64{}, map[string]time.Duration{}, map[string]int64{}
 	there := map[uuid.UUID]bool{}
 	for i := range jobs {
 		j := &jobs[i]
 		there[j.Topic.ID] = true
 		ends := c.known(j)
-		segments[j.Topic.Name], oldest[j.Topic.Name] = 0, 0
+		segments[j.Topic.Name], oldest[j.Topic.Name], offsets[j.Topic.Name] = 0, 0, 0
 		for k := range j.Targets {
 			t := &j.Targets[k]
-			list := t.uncopied(ends[t.Ref.Partition])
+			end := ends[t.Ref.Partition]
+			list := t.uncopied(end)
+			offsets[j.Topic.Name] += max(0, t.end()-max(end, t.Glance.LogStart))
 			if segments[j.Topic.Name] += int64(len(list)); len(list) > 0 {
 				age := time.Duration(t.Glance.Now-min(list[0].LastMs, t.Glance.Now)) * time.Millisecond
 				oldest[j.Topic.Name] = max(oldest[j.Topic.Name], age)
@@ -64,6 +66,7 @@ func (c *Copier) lag(jobs []CopyJob) {
 		}
 	}
 	c.Observer.ArchiveLag(segments, oldest)
+	c.Observer.ArchiveLagOffsets(offsets)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.ends, func(id uuid.UUID, _ map[int32]int64) bool { return !there[id] })

@@ -53,6 +53,7 @@ type copyObserver struct {
 	bytes    int64
 	failures map[string]int
 	lag      map[string]int64
+	offsets  map[string]int64
 	oldest   map[string]time.Duration
 }
 
@@ -64,6 +65,10 @@ func (o *copyObserver) Archived(n int, bytes int64) {
 func (o *copyObserver) ArchiveFailed(operation string) { o.change(func() { o.failures[operation]++ }) }
 func (o *copyObserver) ArchiveLag(segments map[string]int64, oldest map[string]time.Duration) {
 	o.change(func() { o.lag, o.oldest = segments, oldest })
+}
+
+func (o *copyObserver) ArchiveLagOffsets(offsets map[string]int64) {
+	o.change(func() { o.offsets = offsets })
 }
 
 // registry is where tables are; one for each life of a topic.

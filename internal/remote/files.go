@@ -2,7 +2,9 @@ package remote
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
@@ -13,7 +15,18 @@ import (
 type dataFile struct {
 	location  string
 	file      *datafile.File
-	stretches []datafile.Stretch
+	stretches []stretch
+	// ordered: each stretch's offsets are above those of the one before.
+	ordered bool
+}
+
+// stretch is a part of a data file that is read and kept as one.
+type stretch = datafile.Stretch
+
+// indexed is what is kept of a data file beside its records: its index, or which of its rows were deleted.
+type indexed struct {
+	data    *dataFile
+	deleted *datafile.Positions
 }
 
 // source reads a data file of a store.
@@ -28,44 +41,94 @@ func (s source) ReadRange(ctx context.Context, p []byte, off int64) error {
 }
 
 // stretchWeight is about what a stretch takes in memory, in bytes.
-const stretchWeight = 80
+const stretchWeight = 112
 
 // open returns a data file's index, which is read once.
 func (r *Reader) open(ctx context.Context, f *tables.File) (*dataFile, error) {
 	e, fresh := r.files.begin(f.Location)
 	if fresh {
-		go r.readEnd(e, f.Bytes)
+		go r.fill(e, func(ctx context.Context) (indexed, int64, error) { return r.readEnd(ctx, f.Location, f.Bytes) })
+	}
+	got, err := wait(ctx, e)
+	return got.data, ofFile(f.Location, err)
+}
+
+// ofFile names the file that an error is about.
+func ofFile(location string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("data file %s: %w", location, err)
+}
+
+// wait returns an entry's value once it is there.
+func wait[K comparable, V any](ctx context.Context, e *entry[K, V]) (v V, err error) {
+	select {
+	case <-e.ready:
+		return e.value, e.err
+	default:
 	}
 	select {
 	case <-e.ready:
 		return e.value, e.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return v, context.Cause(ctx)
 	}
 }
 
-func (r *Reader) readEnd(e *entry[string, *dataFile], size int64) {
+// fill reads what an entry is to be. Whoever began it may wait no longer.
+func (r *Reader) fill(e *entry[string, indexed], read func(context.Context) (indexed, int64, error)) {
 	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
 	defer cancel()
-	file, err := datafile.Open(ctx, source{r.tier.Store, e.key}, size)
-	if err != nil {
-		r.files.end(e, nil, 0, err)
-		return
-	}
-	d := &dataFile{location: e.key, file: file, stretches: file.Stretches(r.StretchBytes, r.StretchRows)}
-	r.files.end(e, d, file.Weight()+int64(len(d.stretches))*stretchWeight, nil)
+	v, weight, err := read(ctx)
+	r.files.end(e, v, weight, err)
 }
 
-// find is the stretch from which on to look for an offset. Stretches that do not tell their least offset are looked through.
-func (d *dataFile) find(offset int64) int {
-	at := 0
+func (r *Reader) readEnd(ctx context.Context, location string, size int64) (indexed, int64, error) {
+	file, err := datafile.Open(ctx, source{r.tier.Store, location}, size)
+	if err != nil {
+		return indexed{}, 0, err
+	}
+	d := &dataFile{location: location, file: file, stretches: file.Stretches(r.StretchBytes, r.StretchRows), ordered: true}
 	for i := range d.stretches {
-		if least := d.stretches[i].Least; least != math.MinInt64 {
-			if least > offset {
-				break
-			}
-			at = i
+		s := &d.stretches[i]
+		d.ordered = d.ordered && s.Least != math.MinInt64 && s.Most != math.MaxInt64 && (i == 0 || s.Least > d.stretches[i-1].Most)
+	}
+	return indexed{data: d}, file.Weight() + int64(len(d.stretches))*stretchWeight, nil
+}
+
+// deleted are the rows of a data file that files of position deletes name; nil: none.
+func (r *Reader) deleted(ctx context.Context, s *snapshot, f *tables.File) (*datafile.Positions, error) {
+	var files []tables.Deletes
+	key := "\x00" + f.Location
+	for i := range s.files.Deletes {
+		if d := &s.files.Deletes[i]; d.Concerns(f) {
+			files, key = append(files, *d), key+"\x00"+d.Location
 		}
 	}
-	return at
+	if len(files) == 0 {
+		return nil, nil
+	}
+	e, fresh := r.files.begin(key)
+	if fresh {
+		go r.fill(e, func(ctx context.Context) (indexed, int64, error) { return r.readDeletes(ctx, f, files) })
+	}
+	got, err := wait(ctx, e)
+	return got.deleted, err
+}
+
+func (r *Reader) readDeletes(ctx context.Context, f *tables.File, files []tables.Deletes) (indexed, int64, error) {
+	deleted := datafile.NewPositions(f.Rows)
+	for _, d := range files {
+		err := datafile.ReadDeletes(ctx, source{r.tier.Store, d.Location}, d.Bytes, func(name string) *datafile.Positions {
+			if tables.SameLocation(name, f.Location) {
+				return deleted
+			}
+			return nil
+		})
+		if err != nil {
+			return indexed{}, 0, fmt.Errorf("file of deletes %s: %w", strings.Clone(d.Location), err)
+		}
+	}
+	return indexed{deleted: deleted}, deleted.Weight(), nil
 }

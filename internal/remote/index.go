@@ -3,8 +3,6 @@ package remote
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sort"
 	"sync"
 	"time"
 
@@ -18,22 +16,8 @@ type snapshot struct {
 	at    time.Duration // when its reading began
 	ends  map[int32]int64
 	files *tables.Files
-}
-
-// file finds the first file of a partition that has an offset or one after it.
-func (s *snapshot) file(partition int32, offset int64) (tables.File, bool) {
-	list := s.files.Data[partition]
-	i := sort.Search(len(list), func(i int) bool { return list[i].Last >= offset })
-	if i == len(list) {
-		return tables.File{}, false
-	}
-	return list[i], true
-}
-
-// from are a partition's files that have an offset or one after it.
-func (s *snapshot) from(partition int32, offset int64) []tables.File {
-	list := s.files.Data[partition]
-	return list[sort.Search(len(list), func(i int) bool { return list[i].Last >= offset }):]
+	// clusters are the data files by partition and rising offsets.
+	clusters map[int32][]cluster
 }
 
 // index is what is known of one table. Of several who want to know it anew, one reads it.
@@ -140,7 +124,11 @@ func (x *index) read(ctx context.Context, began time.Duration) (*snapshot, error
 	if err != nil {
 		return nil, err
 	}
-	return &snapshot{at: began, ends: state.Ends, files: files}, nil
+	s := &snapshot{at: began, ends: state.Ends, files: files, clusters: make(map[int32][]cluster, len(files.Data))}
+	for p, list := range files.Data {
+		s.clusters[p] = clusters(list)
+	}
+	return s, nil
 }
 
 // covering returns a snapshot in which the table has had a partition's records up to an offset. One that says otherwise was
@@ -155,15 +143,4 @@ func (x *index) covering(ctx context.Context, partition int32, offset int64, sta
 		s, err = x.renew(ctx, s)
 	}
 	return s, err
-}
-
-// deletesOf are the position deletes that may be about a file.
-func (s *snapshot) deletesOf(f *tables.File) []tables.Deletes {
-	var list []tables.Deletes
-	for _, d := range s.files.Deletes {
-		if d.Partition == f.Partition && d.Sequence >= f.Sequence && (d.Of == "" || d.Of == f.Location) {
-			list = append(list, d)
-		}
-	}
-	return slices.Clip(list)
 }

@@ -23,17 +23,8 @@ func (r *Reader) piece(ctx context.Context, d *dataFile, stretch int, bytes int6
 	if fresh {
 		r.load(d, e, bytes)
 	}
-	select {
-	case <-e.ready:
-		return e.value, !fresh, e.err
-	default:
-	}
-	select {
-	case <-e.ready:
-		return e.value, !fresh, e.err
-	case <-ctx.Done():
-		return nil, false, context.Cause(ctx)
-	}
+	p, err = wait(ctx, e)
+	return p, !fresh, err
 }
 
 // load begins to read the stretch of a new entry and those after it in the same row group that nobody reads yet.
@@ -68,6 +59,7 @@ func (r *Reader) decode(ctx context.Context, d *dataFile, run []*pieceEntry) {
 	p, bytes := newPiece(&stretches[0], r.StretchBytes), 0
 	finish := func() {
 		bytes = len(p.data)
+		p.order()
 		r.pieces.end(run[0], p, p.weight(), nil)
 		run, stretches = run[1:], stretches[1:]
 	}
@@ -109,19 +101,21 @@ func (r *Reader) fail(run []*pieceEntry, err error) {
 	}
 }
 
-// ahead sees to it that the stretches from one on, of so many bytes of the file, are there soon.
-func (r *Reader) ahead(d *dataFile, stretch int) {
+// ahead sees to it that the stretches from one on, of so many bytes of the file, are there soon. It reports whether that goes
+// beyond the file's end.
+func (r *Reader) ahead(d *dataFile, stretch int) (beyond bool) {
 	bytes := r.AheadBytes
 	for i := stretch; i < len(d.stretches) && bytes > 0; i++ {
 		if !r.pieces.has(pieceKey{d.location, i}) {
 			if bytes <= r.AheadBytes/2 && i+1 < len(d.stretches) { // soon it is more at once
-				return
+				return false
 			}
 			if e, fresh := r.pieces.begin(pieceKey{d.location, i}); fresh {
 				r.load(d, e, bytes)
 			}
-			return
+			return false
 		}
 		bytes -= d.stretches[i].Bytes
 	}
+	return bytes > 0
 }

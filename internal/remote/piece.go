@@ -1,6 +1,8 @@
 package remote
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
@@ -42,6 +44,14 @@ func length(b []byte) int32 {
 		return -1
 	}
 	return int32(len(b))
+}
+
+// order sorts the rows of a file that an engine wrote in disorder.
+func (p *piece) order() {
+	byOffset := func(a, b row) int { return cmp.Compare(a.offset, b.offset) }
+	if !slices.IsSortedFunc(p.rows, byOffset) {
+		slices.SortFunc(p.rows, byOffset)
+	}
 }
 
 // find is the first row with an offset or one after it.

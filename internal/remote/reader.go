@@ -3,15 +3,11 @@ package remote
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/korvet-io/korvet/internal/iceberg/chain"
-	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
-	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/record"
 )
@@ -46,12 +42,6 @@ const (
 	prepared = 64
 )
 
-// Errors that are the remote tier's own.
-var (
-	errNoTable    = errors.New("no table")
-	errNotCovered = errors.New("records are missing in the table")
-)
-
 // Reader reads the records of the remote tier's tables. It is safe for concurrent use.
 type Reader struct {
 	ReaderSettings
@@ -60,10 +50,11 @@ type Reader struct {
 	now  func() time.Duration
 
 	mu      sync.Mutex
-	indexes map[string]*index // by location
-	told    map[string]string // what was logged of what, so that it is said once
-	files   *cache[string, *dataFile]
+	indexes map[string]*index        // by location
+	told    map[partition.Ref]string // the failure that was logged last, of partitions that were not read since
+	files   *cache[string, indexed]
 	pieces  *cache[pieceKey, *piece]
+	begun   string // the file that was begun last because the one before was nearly read
 	slots   chan struct{}
 	prepare chan struct{}
 }
@@ -75,8 +66,8 @@ func NewReader(t *Tier, s ReaderSettings, indexBytes func(int64)) *Reader {
 	began := time.Now()
 	r := &Reader{
 		ReaderSettings: s, tier: t, gap: objectGap, now: func() time.Duration { return time.Since(began) },
-		indexes: map[string]*index{}, told: map[string]string{},
-		files: newCache[string, *dataFile](s.IndexBytes), pieces: newCache[pieceKey, *piece](s.CacheBytes),
+		indexes: map[string]*index{}, told: map[partition.Ref]string{},
+		files: newCache[string, indexed](s.IndexBytes), pieces: newCache[pieceKey, *piece](s.CacheBytes),
 		slots: make(chan struct{}, s.Loads), prepare: make(chan struct{}, prepared),
 	}
 	r.files.changed = indexBytes
@@ -91,80 +82,44 @@ func (r *Reader) SetIndexBytes(n int64) { r.files.limit(n) }
 
 // Read implements partition.Remote.
 func (r *Reader) Read(ctx context.Context, ref partition.Ref, q partition.RemoteRead, sink partition.RemoteSink) (int64, error) {
+	return r.read(ctx, ref, q, nil, sink)
+}
+
+// read is Read without what a filter passes over. A file that is not there any more was rewritten by an engine: the table says
+// what there is instead.
+func (r *Reader) read(ctx context.Context, ref partition.Ref, q partition.RemoteRead, filter *filter, sink partition.RemoteSink) (int64, error) {
 	x, err := r.index(ref.ID)
 	if err != nil {
-		return q.From, r.wrap(ref, "", err)
+		return q.From, r.failed(ref, err)
 	}
-	next, gone := q.From, (*snapshot)(nil)
-	for next < q.End {
-		s, err := x.covering(ctx, ref.Partition, next, r.Stale)
-		if err == nil && s == gone { // it names a file that is not there: engines have rewritten it
+	w := walk{Reader: r, ref: ref, q: q, filter: filter, sink: sink, next: q.From}
+	var gone *snapshot
+	for w.next < q.End && !w.enough {
+		s, err := x.covering(ctx, ref.Partition, w.next, r.Stale)
+		if err == nil && s == gone {
 			s, err = x.renew(ctx, gone)
 		}
 		if err != nil {
-			return next, r.wrap(ref, "", err)
+			return w.next, r.failed(ref, err)
 		}
-		f, ok := s.file(ref.Partition, next)
-		if !ok || f.First >= q.End { // what was there was deleted
-			next = min(q.End, s.ends[ref.Partition])
+		w.snapshot = s
+		list := s.from(ref.Partition, w.next)
+		if len(list) == 0 || list[0].first >= q.End { // what was there was deleted
+			w.next = max(w.next, min(q.End, s.ends[ref.Partition]))
 			continue
 		}
-		to, enough, err := r.readFile(ctx, s, &f, max(next, f.First), q, sink)
-		next = to
-		switch {
+		w.next = max(w.next, list[0].first)
+		switch err := w.cluster(ctx, &list[0]); {
 		case errors.Is(err, store.ErrNotFound) && gone == nil:
 			gone = s
 		case err != nil:
-			return next, r.wrap(ref, f.Location, err)
-		case enough:
-			return next, nil
-		default:
-			next, gone = max(next, min(f.Last+1, q.End)), nil
+			return w.next, r.failed(ref, err)
+		case !w.enough:
+			w.next, gone = max(w.next, min(list[0].last+1, q.End)), nil
 		}
 	}
-	return next, nil
-}
-
-// readFile gives the sink the records of one file.
-func (r *Reader) readFile(ctx context.Context, s *snapshot, f *tables.File, from int64, q partition.RemoteRead, sink partition.RemoteSink) (next int64, enough bool, err error) {
-	next = from
-	d, err := r.open(ctx, f)
-	if err != nil {
-		return next, false, err
-	}
-	for i := d.find(from); i < len(d.stretches) && next < q.End; i++ {
-		p, hit, err := r.piece(ctx, d, i, int64(q.Bytes)/packedGuess)
-		if err != nil {
-			return next, false, err
-		}
-		if hit || next > from {
-			r.ahead(d, i+1)
-		}
-		if next, enough = p.emit(next, q.End, sink); enough {
-			return next, true, nil
-		}
-	}
-	return next, false, nil
-}
-
-// packedGuess is about how many times smaller records are in a data file.
-const packedGuess = 4
-
-// emit gives the sink the records in [from, end). next is where to go on.
-func (p *piece) emit(from, end int64, sink partition.RemoteSink) (next int64, enough bool) {
-	var rec record.Record
-	for i := p.find(from); i < len(p.rows); i++ {
-		w := &p.rows[i]
-		if w.offset >= end {
-			return end, true
-		}
-		p.record(w, &rec)
-		if !sink(&rec, w.appendMs) {
-			return w.offset, true
-		}
-		from = w.offset + 1
-	}
-	return from, false
+	r.succeeded(ref)
+	return w.next, nil
 }
 
 // Prepare implements partition.Remote.
@@ -180,18 +135,4 @@ func (r *Reader) Prepare(ref partition.Ref, q partition.RemoteRead) {
 		defer cancel()
 		_, _ = r.Read(ctx, ref, q, func(*record.Record, int64) bool { return false }) // the Read that follows tells the error
 	}()
-}
-
-// wrap gives an error its kind, and logs it when it is new.
-func (r *Reader) wrap(ref partition.Ref, location string, err error) error {
-	kind := partition.ErrRemoteAway
-	for _, bad := range []error{errNoTable, errNotCovered, chain.ErrNoTable, datafile.ErrCorrupt, store.ErrNotFound, store.ErrShort, store.ErrDenied} {
-		if errors.Is(err, bad) {
-			kind = partition.ErrRemote
-		}
-	}
-	if location != "" {
-		return fmt.Errorf("%w: data file %s: %w", kind, location, err)
-	}
-	return fmt.Errorf("%w: %w", kind, err)
 }

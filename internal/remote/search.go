@@ -14,74 +14,58 @@ import (
 // none is the answer of a search that found nothing.
 var none = partition.TimeOffset{Offset: -1, Timestamp: -1, LeaderEpoch: -1}
 
-// SeekTime implements partition.Remote. Files that have no such timestamp are not read.
+// SeekTime implements partition.Remote. What has no such timestamp is not read, as far as files and their pages tell.
 func (r *Reader) SeekTime(ctx context.Context, ref partition.Ref, ms, from, end int64) (partition.TimeOffset, error) {
-	files, err := r.between(ctx, ref, from, end)
-	if err != nil {
-		return none, err
-	}
 	found := none
-	for _, f := range files {
-		if f.Timed && f.MaxTimestamp < ms {
-			continue
-		}
-		_, err := r.Read(ctx, ref, part(&f, from, end), func(rec *record.Record, _ int64) bool {
-			if rec.Timestamp < ms {
-				return true
-			}
-			found.Offset, found.Timestamp = rec.Offset, rec.Timestamp
-			return false
-		})
-		if err != nil || found.Offset >= 0 {
-			return found, err
-		}
+	later := &filter{
+		file:    func(f *tables.File) bool { return claim(f) >= ms },
+		stretch: func(s *stretch) bool { return s.MostTimestamp >= ms },
 	}
-	return none, nil
+	_, err := r.read(ctx, ref, partition.RemoteRead{From: from, End: end}, later, func(rec *record.Record, _ int64) bool {
+		if rec.Timestamp < ms {
+			return true
+		}
+		found.Offset, found.Timestamp = rec.Offset, rec.Timestamp
+		return false
+	})
+	return found, err
 }
 
-// part asks for a file's records in [from, end).
-func part(f *tables.File, from, end int64) partition.RemoteRead {
-	return partition.RemoteRead{From: max(from, f.First), End: min(end, f.Last+1)}
-}
-
-// between are the files that have offsets in [from, end).
-func (r *Reader) between(ctx context.Context, ref partition.Ref, from, end int64) ([]tables.File, error) {
+// Largest implements partition.Remote. The files that claim the largest timestamps are read first: then the others that claim
+// no more than was found are not. The records behind a claim may have been deleted.
+func (r *Reader) Largest(ctx context.Context, ref partition.Ref, from, end int64) (partition.TimeOffset, error) {
 	if from >= end {
-		return nil, nil
+		return none, nil
 	}
 	x, err := r.index(ref.ID)
 	if err != nil {
-		return nil, r.wrap(ref, "", err)
+		return none, r.failed(ref, err)
 	}
 	s, err := x.covering(ctx, ref.Partition, end-1, r.Stale)
 	if err != nil {
-		return nil, r.wrap(ref, "", err)
+		return none, r.failed(ref, err)
 	}
-	files := s.from(ref.Partition, from)
-	n, _ := slices.BinarySearchFunc(files, end, func(f tables.File, o int64) int { return cmp.Compare(f.First, o) })
-	return files[:n], nil
-}
-
-// Largest implements partition.Remote. The files that claim the largest timestamps are read, until none claims more than was
-// found: the records behind a claim may have been deleted.
-func (r *Reader) Largest(ctx context.Context, ref partition.Ref, from, end int64) (partition.TimeOffset, error) {
-	files, err := r.between(ctx, ref, from, end)
-	if err != nil {
-		return none, err
-	}
-	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b tables.File) int { return cmp.Compare(claim(&b), claim(&a)) })
+	list := slices.Clone(s.from(ref.Partition, from))
+	slices.SortStableFunc(list, func(a, b cluster) int { return cmp.Compare(b.claim(), a.claim()) })
 	best := none
-	for i := range files {
-		f := &files[i]
-		if best.Offset >= 0 && (claim(f) < best.Timestamp || claim(f) == best.Timestamp && f.First > best.Offset) {
+	above := func(ms, offset int64) bool {
+		return best.Offset < 0 || ms > best.Timestamp || ms == best.Timestamp && offset < best.Offset
+	}
+	more := &filter{
+		file:    func(f *tables.File) bool { return above(claim(f), f.First) },
+		stretch: func(s *stretch) bool { return above(s.MostTimestamp, s.Least) },
+	}
+	for i := range list {
+		c := &list[i]
+		if c.first >= end || !above(c.claim(), c.first) {
 			continue
 		}
-		_, err := r.Read(ctx, ref, part(f, from, end), func(rec *record.Record, _ int64) bool {
-			if best.Offset < 0 || rec.Timestamp > best.Timestamp || rec.Timestamp == best.Timestamp && rec.Offset < best.Offset {
+		q := partition.RemoteRead{From: max(from, c.first), End: min(end, c.last+1)}
+		_, err := r.read(ctx, ref, q, more, func(rec *record.Record, _ int64) bool {
+			if above(rec.Timestamp, rec.Offset) {
 				best.Offset, best.Timestamp = rec.Offset, rec.Timestamp
 			}
-			return best.Timestamp < claim(f) || best.Offset > rec.Offset
+			return true
 		})
 		if err != nil {
 			return none, err
@@ -98,6 +82,14 @@ func claim(f *tables.File) int64 {
 	return f.MaxTimestamp
 }
 
+func (c *cluster) claim() int64 {
+	most := int64(math.MinInt64)
+	for i := range c.files {
+		most = max(most, claim(&c.files[i]))
+	}
+	return most
+}
+
 // SeekAppend finds the first offset at or after one whose record was appended at ms or later, in ms since the epoch; append
 // times rise with the offsets. Where the table has none it is the table's end.
 func (r *Reader) SeekAppend(ctx context.Context, ref partition.Ref, ms, from int64) (int64, error) {
@@ -105,34 +97,30 @@ func (r *Reader) SeekAppend(ctx context.Context, ref partition.Ref, ms, from int
 	if err != nil {
 		return 0, err
 	}
-	end := max(from, s.ends[ref.Partition])
-	for _, f := range s.from(ref.Partition, from) {
-		if f.MaxAppendMs < ms {
-			continue
-		}
-		found := int64(-1)
-		_, err := r.Read(ctx, ref, part(&f, from, end), func(rec *record.Record, appendMs int64) bool {
-			if appendMs >= ms {
-				found = rec.Offset
-			}
-			return found < 0
-		})
-		if err != nil || found >= 0 {
-			return found, err
-		}
+	found := max(from, s.ends[ref.Partition])
+	later := &filter{
+		file:    func(f *tables.File) bool { return f.MaxAppendMs >= ms },
+		stretch: func(s *stretch) bool { return s.MostAppend >= ms },
 	}
-	return end, nil
+	_, err = r.read(ctx, ref, partition.RemoteRead{From: from, End: found}, later, func(rec *record.Record, appendMs int64) bool {
+		if appendMs < ms {
+			return true
+		}
+		found = rec.Offset
+		return false
+	})
+	return found, err
 }
 
 // known is what is known of a partition's table.
 func (r *Reader) known(ctx context.Context, ref partition.Ref) (*snapshot, error) {
 	x, err := r.index(ref.ID)
 	if err != nil {
-		return nil, r.wrap(ref, "", err)
+		return nil, r.failed(ref, err)
 	}
 	s, err := x.look(ctx, r.Stale)
 	if err != nil {
-		return nil, r.wrap(ref, "", err)
+		return nil, r.failed(ref, err)
 	}
 	return s, nil
 }
@@ -144,8 +132,12 @@ func (r *Reader) Bytes(ctx context.Context, ref partition.Ref, from int64) (int6
 		return 0, err
 	}
 	bytes := int64(0)
-	for _, f := range s.from(ref.Partition, from) {
-		bytes += f.Bytes
+	for _, c := range s.from(ref.Partition, from) {
+		for i := range c.files {
+			if c.files[i].Last >= from {
+				bytes += c.files[i].Bytes
+			}
+		}
 	}
 	return bytes, nil
 }
@@ -158,8 +150,8 @@ func (r *Reader) Range(ctx context.Context, ref partition.Ref) (start, end int64
 		return 0, 0, err
 	}
 	end = s.ends[ref.Partition]
-	if f, ok := s.file(ref.Partition, 0); ok {
-		return f.First, end, nil
+	if list := s.clusters[ref.Partition]; len(list) > 0 {
+		return list[0].first, end, nil
 	}
 	return end, end, nil
 }

@@ -50,7 +50,8 @@ type chunk struct {
 type page struct {
 	row        int64 // the first, counted in its row group
 	start, end int64 // bytes of the file
-	least      int64 // the least value; of the offset column only
+	least      int64 // the least and the highest value, of offsets and times; the least and the highest there are: not known
+	most       int64
 }
 
 const (
@@ -111,8 +112,10 @@ func (f *File) index(pf *parquet.File) error {
 				return fmt.Errorf("open data file: row group %d, column %d: %w", i, leaf, err)
 			}
 		}
-		if err := g.chunks[offsetColumn].bounds(); err != nil {
-			return fmt.Errorf("open data file: row group %d: %w", i, err)
+		for _, leaf := range []int{offsetColumn, timestampColumn, appendTimeColumn} {
+			if err := g.chunks[leaf].bounds(); err != nil {
+				return fmt.Errorf("open data file: row group %d, column %d: %w", i, leaf, err)
+			}
 		}
 		f.groups = append(f.groups, g)
 		first += g.rows
@@ -161,7 +164,7 @@ func (f *File) chunk(c *parquet.FileColumnChunk, meta *format.ColumnMetaData, pr
 	list, err := c.OffsetIndex()
 	switch {
 	case errors.Is(err, parquet.ErrMissingOffsetIndex) || err == nil && list.NumPages() == 0:
-		k.pages = []page{{start: k.start, end: k.end, least: math.MinInt64}}
+		k.pages = []page{{start: k.start, end: k.end, least: math.MinInt64, most: math.MaxInt64}}
 		return k, nil
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -169,7 +172,7 @@ func (f *File) chunk(c *parquet.FileColumnChunk, meta *format.ColumnMetaData, pr
 	k.pages = make([]page, list.NumPages())
 	at, row := k.start, int64(-1)
 	for i := range k.pages {
-		p := page{row: list.FirstRowIndex(i), start: list.Offset(i), end: list.Offset(i) + list.CompressedPageSize(i), least: math.MinInt64}
+		p := page{row: list.FirstRowIndex(i), start: list.Offset(i), end: list.Offset(i) + list.CompressedPageSize(i), least: math.MinInt64, most: math.MaxInt64}
 		if p.start < at || p.end < p.start || p.end > k.end || p.row <= row || i == 0 && p.row != 0 {
 			return nil, fmt.Errorf("%w: page %d is out of place", ErrCorrupt, i)
 		}
@@ -179,18 +182,21 @@ func (f *File) chunk(c *parquet.FileColumnChunk, meta *format.ColumnMetaData, pr
 	return k, nil
 }
 
-// bounds notes the least offset of each page, where the file tells.
+// bounds notes the least and the highest value of each page, where the file tells.
 func (k *chunk) bounds() error {
 	index, err := k.column.ColumnIndex()
 	if errors.Is(err, parquet.ErrMissingColumnIndex) {
+		if low, high, known := k.column.Bounds(); known && len(k.pages) == 1 && !low.IsNull() && !high.IsNull() {
+			k.pages[0].least, k.pages[0].most = low.Int64(), high.Int64()
+		}
 		return nil
 	}
 	if err != nil || index.NumPages() != len(k.pages) {
-		return fmt.Errorf("%w: page index of the offsets: %w", ErrCorrupt, err)
+		return fmt.Errorf("%w: page index: %w", ErrCorrupt, err)
 	}
 	for i := range k.pages {
 		if !index.NullPage(i) {
-			k.pages[i].least = index.MinValue(i).Int64()
+			k.pages[i].least, k.pages[i].most = index.MinValue(i).Int64(), index.MaxValue(i).Int64()
 		}
 	}
 	return nil

@@ -10,8 +10,9 @@ import (
 type Stretch struct {
 	group    int
 	from, to int64 // rows of the group
-	// Least is not above any offset in it, as far as the file tells; math.MinInt64: it does not tell.
-	Least int64
+	// Least and Most are about the offsets in it, the others about times in ms: none is below Least or above the others. Where the
+	// file does not tell they are math.MinInt64 and math.MaxInt64.
+	Least, Most, MostTimestamp, MostAppend int64
 	// Bytes is about how many bytes of the file it takes.
 	Bytes int64
 	// Row is the position of its first row in the file, Rows how many there are.
@@ -26,10 +27,9 @@ func (f *File) Stretches(bytes, rows int64) []Stretch {
 	var list []Stretch
 	for g := range f.groups {
 		group := &f.groups[g]
-		values, offsets := group.chunks[valueColumn].pages, group.chunks[offsetColumn].pages
-		keys := group.chunks[keyColumn].pages
+		values, keys := group.chunks[valueColumn].pages, group.chunks[keyColumn].pages
 		for i := 0; i < len(values); {
-			s := Stretch{group: g, from: values[i].row, to: group.rows, Least: math.MinInt64, Row: group.first + values[i].row}
+			s := Stretch{group: g, from: values[i].row, to: group.rows, Row: group.first + values[i].row}
 			for ; i < len(values) && s.Bytes < bytes && values[i].row-s.from < rows; i++ {
 				s.Bytes += values[i].end - values[i].start
 			}
@@ -40,16 +40,32 @@ func (f *File) Stretches(bytes, rows int64) []Stretch {
 				continue
 			}
 			s.Rows = s.to - s.from
-			if p := pageOf(offsets, s.from); p >= 0 {
-				s.Least = offsets[p].least
-			}
-			if p := pageOf(keys, s.from); p >= 0 {
-				s.Bytes += keys[pageOf(keys, s.to-1)].end - keys[p].start
-			}
+			s.Bytes += keys[pageOf(keys, s.to-1)].end - keys[pageOf(keys, s.from)].start
+			s.Least, s.Most = group.bounds(offsetColumn, s.from, s.to)
+			s.MostTimestamp, s.MostAppend = group.mostTime(timestampColumn, &s), group.mostTime(appendTimeColumn, &s)
 			list = append(list, s)
 		}
 	}
 	return list
+}
+
+// bounds tells between what a column's values in rows are.
+func (g *group) bounds(leaf int, from, to int64) (least, most int64) {
+	pages := g.chunks[leaf].pages
+	least, most = math.MaxInt64, math.MinInt64
+	for _, p := range pages[pageOf(pages, from) : pageOf(pages, to-1)+1] {
+		least, most = min(least, p.least), max(most, p.most)
+	}
+	return least, most
+}
+
+// mostTime is the highest time in a stretch, in ms.
+func (g *group) mostTime(leaf int, s *Stretch) int64 {
+	_, most := g.bounds(leaf, s.from, s.to)
+	if most == math.MaxInt64 {
+		return most
+	}
+	return Millis(most)
 }
 
 // ReadStretches gives the sink all rows of stretches of one row group that follow each other, in the file's order, and reads

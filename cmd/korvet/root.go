@@ -91,7 +91,7 @@ func newRoot(e *env) *cobra.Command {
 	root.SetOut(e.out)
 	root.SetErr(e.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServer(e), newWorker(e), newDemo(e), newConfig(e), newTopics(e), newGroups(e), newMigrate(e), newRedis(e), newRecover(e), newVersion(e))
+	root.AddCommand(newServer(e), newWorker(e), newDemo(e), newConfig(e), newTopics(e), newGroups(e), newMigrate(e), newRedis(e), newTables(e), newRecover(e), newVersion(e))
 	return root
 }
 

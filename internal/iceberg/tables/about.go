@@ -3,7 +3,9 @@ package tables
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -73,6 +75,7 @@ type Snapshot struct {
 	Operation            string            // append, replace, overwrite or delete
 	Summary              map[string]string // what the writer noted
 	Current              bool
+	Own                  bool // the storage worker's; else an engine's
 }
 
 // Snapshots lists the state's, oldest first.
@@ -86,6 +89,7 @@ func (s *State) Snapshots() []Snapshot {
 		}
 		if one.Summary != nil {
 			n.Operation, n.Summary = string(one.Summary.Operation), one.Summary.Properties
+			_, n.Own = n.Summary[fenceProperty]
 		}
 		list = append(list, n)
 	}
@@ -100,3 +104,21 @@ func (s *State) Property(name string) string { return s.version.Metadata.Propert
 
 // Deleting tells that the table is being deleted.
 func (s *State) Deleting() bool { return s.Property(DeletingProperty) == "true" }
+
+// Ranges are the offsets that a snapshot which copied records tells of in its summary, as <partition>:<first>-<end>.
+func Ranges(summary map[string]string) []string {
+	var partitions []int
+	for name := range summary {
+		if text, ok := strings.CutPrefix(name, rangeProperty); ok {
+			if p, err := strconv.Atoi(text); err == nil {
+				partitions = append(partitions, p)
+			}
+		}
+	}
+	slices.Sort(partitions)
+	list := make([]string, len(partitions))
+	for i, p := range partitions {
+		list[i] = strconv.Itoa(p) + ":" + summary[rangeProperty+strconv.Itoa(p)]
+	}
+	return list
+}

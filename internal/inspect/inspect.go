@@ -94,7 +94,7 @@ func (s *Source) Tables(ctx context.Context, wanted func(table, topic string) bo
 			f.Name = entry.Name
 		}
 		if wanted(f.Name, f.Topic) {
-			list = append(list, s.table(ctx, f, known, entry, registered))
+			list = append(list, s.table(ctx, f, known, registered))
 		}
 		return nil
 	})
@@ -126,11 +126,11 @@ func (s *Source) known(ctx context.Context) (*redis, error) {
 }
 
 // table is what the store tells of a table.
-func (s *Source) table(ctx context.Context, f *remote.Found, known *redis, entry metadata.Table, registered bool) *Table {
+func (s *Source) table(ctx context.Context, f *remote.Found, known *redis, registered bool) *Table {
 	t := &Table{Name: f.Name, Topic: f.Topic, TopicID: f.TopicID, Location: f.Location, Partitions: []Part{}, found: f}
 	t.State = StateLive
 	switch {
-	case f.About.Deleting || entry.Dropped:
+	case f.About.Deleting || known.remains.Dropped[f.Location]:
 		t.State = StateDeleting
 	case s.Metadata != nil && !registered:
 		t.State = StateUnknown

@@ -60,6 +60,7 @@ type CopySettings struct {
 	// MaxBytesPerSecond bounds what is written to the store, all partitions together.
 	MaxBytesPerSecond int64
 	MaxValueBytes     int // of a value after decompression
+	JSON              jsoncolumns.Limits
 }
 
 // CopyObserver is told of copying, for metrics. Its methods must not block.

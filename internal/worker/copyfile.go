@@ -41,6 +41,7 @@ func (c *Copier) copyFile(ctx context.Context, table Table, r *copyReader, v *co
 	f.out = &counter{to: bufio.NewWriterSize(write, 64<<10)}
 	f.file = datafile.NewWriter(f.out, t.Ref.Partition, datafile.Options{
 		PageBytes: filePageBytes, RowGroupBytes: int(s.RowGroupBytes), KeyBloom: s.KeyBloom, CreatedBy: c.Version,
+		Typed: v.columns.begin(ctx, v, r.rest()),
 	})
 	done := make(chan error, 1)
 	go func() {
@@ -85,11 +86,12 @@ type fileWriter struct {
 	raw        int64 // bytes of records so far
 	encoded    int64 // of those, what is in row groups that were written
 	unreadable error // the record at end
+	split      bool  // the record at end has a field that has a column from the next file on
 }
 
 // write writes until the file has its size, or nothing is left.
 func (f *fileWriter) write(ctx context.Context) (err error) {
-	for f.unreadable == nil && !f.full() {
+	for f.unreadable == nil && !f.split && !f.full() {
 		row, err := f.reader.row()
 		if err != nil {
 			return err
@@ -113,6 +115,10 @@ func (f *fileWriter) put(ctx context.Context, row *datafile.Row) error {
 	err := f.values.read(ctx, row)
 	if errors.Is(err, errUnreadable) {
 		f.unreadable, f.end = err, row.Offset
+		return nil
+	}
+	if err == nil && f.values.columns.split(ctx, f.values, row, f.reader.rest()) && f.raw > 0 {
+		f.split, f.end = true, row.Offset
 		return nil
 	}
 	before := f.out.bytes

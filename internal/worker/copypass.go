@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
@@ -57,12 +58,13 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 	if plans, due, err = c.plans(ctx, j, state.Ends); err != nil || !due {
 		return false, errors.Join(ahead, err)
 	}
-	files, failed := c.copyAll(ctx, j, table, plans)
+	columns := c.columns(j, state)
+	files, failed := c.copyAll(ctx, j, table, plans, columns)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
 	if len(files) > 0 {
-		if err := c.commit(ctx, j, table, state, files); err != nil {
+		if err := c.commit(ctx, j, table, state, files, columns); err != nil {
 			return false, errors.Join(ahead, failed, c.failed(ctx, "commit", err))
 		}
 	}
@@ -171,7 +173,7 @@ func (t *Target) problem(err error) error {
 
 // copyAll copies what was planned, and returns the files that are whole, those of each partition in order. What fails at one
 // partition does not hold up the others.
-func (c *Copier) copyAll(ctx context.Context, j *CopyJob, table Table, plans map[int32]stretchPlan) (files []copied, failed error) {
+func (c *Copier) copyAll(ctx context.Context, j *CopyJob, table Table, plans map[int32]stretchPlan, columns *jsoncolumns.Set) (files []copied, failed error) {
 	var all sync.WaitGroup
 	lists, problems := make([][]copied, len(j.Targets)), make([]error, len(j.Targets))
 	until := c.now().Add(roundLength)
@@ -187,7 +189,7 @@ func (c *Copier) copyAll(ctx context.Context, j *CopyJob, table Table, plans map
 		all.Go(func() {
 			defer c.slots.give()
 			var err error
-			if lists[i], err = c.copyPartition(ctx, table, t, plan, until); err != nil {
+			if lists[i], err = c.copyPartition(ctx, table, t, plan, columns, until); err != nil {
 				problems[i] = t.problem(err)
 			}
 		})
@@ -197,8 +199,8 @@ func (c *Copier) copyAll(ctx context.Context, j *CopyJob, table Table, plans map
 }
 
 // copyPartition copies files of one partition until a time. With an error the files before are whole.
-func (c *Copier) copyPartition(ctx context.Context, table Table, t *Target, plan stretchPlan, until time.Time) (files []copied, err error) {
-	v, err := c.values(t)
+func (c *Copier) copyPartition(ctx context.Context, table Table, t *Target, plan stretchPlan, columns *jsoncolumns.Set, until time.Time) (files []copied, err error) {
+	v, err := c.values(t, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +233,7 @@ func (c *Copier) dropped(ctx context.Context, t *Target, plan stretchPlan) bool 
 
 // commit puts the files into the table, all in one snapshot. While others change the table it looks again: files stay good as
 // long as their partition ends where they begin; else another worker has copied the same.
-func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *tables.State, files []copied) error {
+func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *tables.State, files []copied, columns *jsoncolumns.Set) error {
 	if err := c.replicated(ctx, j); err != nil {
 		return err
 	}
@@ -252,7 +254,7 @@ func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *t
 		if len(list) == 0 {
 			return nil
 		}
-		state, err = table.Append(ctx, state, j.fence(), list)
+		state, err = table.Append(ctx, state, j.fence(), list, columns.Columns()...)
 		switch {
 		case err == nil:
 			c.learn(j, state)

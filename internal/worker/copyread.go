@@ -183,5 +183,8 @@ func (r *copyReader) row() (*datafile.Row, error) {
 	return &r.page.rows[r.at], nil
 }
 
+// rest is the record that row returned, and those in memory after it.
+func (r *copyReader) rest() []datafile.Row { return r.page.rows[r.at:] }
+
 // taken goes on to the record after the one that row returned.
 func (r *copyReader) taken() { r.at++ }

@@ -8,6 +8,7 @@ import (
 	"github.com/korvet-io/korvet/internal/compress"
 	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 )
 
 // errUnreadable is a record that cannot be copied as it is: its value does not decode, or its headers.
@@ -23,9 +24,10 @@ type copyValues struct {
 	dictionary *compress.Dictionary // used last
 	buf        []byte
 	ready      int64 // offset after the record that was read last
+	columns    *copyColumns
 }
 
-func (c *Copier) values(t *Target) (*copyValues, error) {
+func (c *Copier) values(t *Target, columns *jsoncolumns.Set) (*copyValues, error) {
 	codec, err := compress.Parse(t.Config.StorageCompression)
 	if err != nil {
 		return nil, err
@@ -34,6 +36,8 @@ func (c *Copier) values(t *Target) (*copyValues, error) {
 	if codec == compress.Zstd && c.Dictionaries != nil {
 		v.topic = c.Dictionaries.Topic(t.Ref.Topic, t.TopicID)
 	}
+	ahead := *v
+	v.columns = newCopyColumns(columns, &ahead)
 	return v, nil
 }
 

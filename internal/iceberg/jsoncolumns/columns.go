@@ -5,6 +5,7 @@ package jsoncolumns
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,8 +136,11 @@ func (s *Set) add(c Column) {
 	s.field(c.Field)[c.kind] = len(s.list)
 }
 
-// Columns lists those there are now; later ones come after them.
+// Columns lists those there are now; later ones come after them. A nil Set has none.
 func (s *Set) Columns() []Column {
+	if s == nil {
+		return nil
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clip(s.list)
@@ -154,16 +158,16 @@ func (c Column) Comment() string {
 // Type is the column's type in the table.
 func (c Column) Type() iceberg.Type { return kindOf[c.kind].typ }
 
-// Learn gives columns to what some values have and no column can hold. It tells whether there are new ones.
-func (s *Set) Learn(values [][]byte) bool {
-	seen := seen{set: s, shapes: map[string]*[shapes]bool{}}
-	s.mu.RLock()
-	if len(s.list) < s.limits.Columns {
-		for _, v := range values {
-			seen.look(v)
-		}
+// Learn gives columns to what some values have and no column can hold. It tells whether there are new ones. It keeps nothing of
+// a value.
+func (s *Set) Learn(values iter.Seq[[]byte]) bool {
+	if len(s.Columns()) >= s.limits.Columns {
+		return false
 	}
-	s.mu.RUnlock()
+	seen := seen{set: s}
+	for v := range values {
+		seen.look(v)
+	}
 	if len(seen.order) == 0 {
 		return false
 	}
@@ -195,8 +199,14 @@ type missing struct {
 
 func (n *seen) look(value []byte) {
 	n.value = n.value[:0]
-	if !eachMember(value, n.member) {
+	n.set.mu.RLock()
+	object := eachMember(value, n.member)
+	n.set.mu.RUnlock()
+	if !object || len(n.value) == 0 {
 		return
+	}
+	if n.shapes == nil {
+		n.shapes = map[string]*[shapes]bool{}
 	}
 	for _, m := range n.value {
 		known, ok := n.shapes[m.name]

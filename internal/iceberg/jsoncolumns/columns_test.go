@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"slices"
@@ -39,12 +40,14 @@ func table(s *Set) (*iceberg.Schema, int) {
 	return fixed(more...), last
 }
 
-func values(texts ...string) [][]byte {
-	var list [][]byte
-	for _, t := range texts {
-		list = append(list, []byte(t))
+func values(texts ...string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, t := range texts {
+			if !yield([]byte(t)) {
+				return
+			}
+		}
 	}
-	return list
 }
 
 // shredded writes what the columns have of a value.
@@ -113,7 +116,7 @@ func TestColumnsFollowTheValues(t *testing.T) {
 			if got := s.String(); got != c.columns {
 				t.Errorf("columns are\n%s, want\n%s", got, c.columns)
 			}
-			if _, fits := NewShredder(s.Columns()).Cells([]byte(c.value)); fits == slices.Contains([]string{"numbers beyond all columns", "unusual names", "no object"}, c.name) {
+			if _, fits := NewShredder(s.Columns()).Cells([]byte(c.value)); fits != (c.columns != "" && c.name != "numbers beyond all columns" && c.name != "unusual names") {
 				t.Errorf("%s fits: %v", c.value, fits)
 			}
 			if got := shredded(s, c.value); got != c.answer {
@@ -180,7 +183,7 @@ func TestColumnsEndAtTheirLimit(t *testing.T) {
 
 func TestDeepValuesAreNoRiskToTheStack(t *testing.T) {
 	s := NewSet(fixed(), datafile.HeaderValueID, usual)
-	s.Learn([][]byte{bytes.Repeat([]byte(`{"a":`), 1_000_000), append(append([]byte(`{"b":`), bytes.Repeat([]byte("["), 900)...), append(bytes.Repeat([]byte("]"), 900), '}')...)})
+	s.Learn(values(strings.Repeat(`{"a":`, 1_000_000), `{"b":`+strings.Repeat("[", 900)+strings.Repeat("]", 900)+"}"))
 	if got := s.String(); got != "b json" {
 		t.Errorf("columns %s", got)
 	}
@@ -206,7 +209,7 @@ func FuzzCells(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		s := NewSet(fixed(), datafile.HeaderValueID, usual)
-		s.Learn([][]byte{value})
+		s.Learn(values(string(value)))
 		var want map[string]json.RawMessage
 		if json.Unmarshal(value, &want) != nil {
 			want = nil
@@ -263,10 +266,10 @@ func check(t *testing.T, raw []byte, column Column, c datafile.Cell) {
 func BenchmarkCells(b *testing.B) {
 	value := []byte(`{"order":12345,"state":"paid","currency":"EUR","customer":"c-7919","lines":[{"sku":"A-3","q":2}]}`)
 	s := NewSet(fixed(), datafile.HeaderValueID, usual)
-	s.Learn([][]byte{value})
+	s.Learn(values(string(value)))
 	b.Run("learn", func(b *testing.B) {
 		for b.Loop() {
-			s.Learn([][]byte{value})
+			s.Learn(values(string(value)))
 		}
 	})
 	b.Run("valid of encoding/json", func(b *testing.B) {

@@ -25,6 +25,9 @@ func NewShredder(columns []Column) *Shredder {
 	return s
 }
 
+// Len is how many columns there are.
+func (s *Shredder) Len() int { return len(s.columns) }
+
 // Typed lists the columns as data files have them.
 func (s *Shredder) Typed() []datafile.Column {
 	list := make([]datafile.Column, len(s.columns))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/apache/iceberg-go"
@@ -48,7 +49,7 @@ func putValues(t *testing.T, table *Table, partition int32, from int64, set *jso
 
 func learn(set *jsoncolumns.Set, values ...string) {
 	for _, v := range values {
-		set.Learn([][]byte{[]byte(v)})
+		set.Learn(slices.Values([][]byte{[]byte(v)}))
 	}
 }
 

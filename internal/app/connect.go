@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/korvet-io/korvet/internal/config"
 	"github.com/korvet-io/korvet/internal/coordinator"
 	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/kafka/api"
@@ -40,7 +42,8 @@ type parts struct {
 	server       *server.Server
 	owner        *ownerLock
 	refusals     *refusals
-	reader       *remote.Reader // nil: there is no remote tier
+	reader       *remote.Reader                // nil: there is no remote tier
+	inForce      atomic.Pointer[config.Config] // with what tools changed
 }
 
 // replicasWait is how long one WAIT for Redis's replicas lasts at most; producers with longer timeouts are served by the
@@ -64,6 +67,7 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 		return nil, errors.Join(problems...)
 	}
 	p = &parts{}
+	p.inForce.Store(&b.cfg)
 	opened := p // an early return sets p to nil
 	defer func() {
 		if err != nil {
@@ -92,6 +96,7 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 	if b.cfg.Broker.Enabled {
 		b.openServer(p, schema)
 	}
+	p.store.OnConfigs(func() { b.obey(p) })
 	return p, nil
 }
 
@@ -105,7 +110,6 @@ func (b *Broker) openServer(p *parts, schema *topicconfig.Schema) {
 	p.server = server.New(server.Options{
 		Handler: handler, Settings: serverSettings(&b.cfg.Broker), Log: b.log.With(componentKey, "server"), Metrics: b.metrics, Now: time.Now,
 	})
-	p.store.OnConfigs(func() { b.obey(p) })
 }
 
 // openLogs opens the partitions' side. It asks Redis nothing yet.
@@ -121,7 +125,6 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 		p.replicas = redisstream.NewReplicas(options, b.cfg.Namespace+":storage:wait", replicasWait, log)
 		p.replicas.Follow(p.shard)
 	}
-	b.openStorage(p, owner)
 	p.refusals = &refusals{log: b.log, now: time.Now, count: b.metrics.WriteRefused, full: p.full}
 	p.dictionaries = dictionary.New(b.dictionarySettings(), dictionary.Dependencies{
 		Store: p.shard, Observer: observer{b.metrics, p.refusals}, Log: b.log.With(componentKey, "dictionary"), Now: time.Now,
@@ -144,6 +147,7 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 		d.Remote = p.reader
 	}
 	p.logs = partition.NewManager(b.partitionSettings(owner), d)
+	b.openStorage(p, owner)
 }
 
 // metadataRedis connects to the Redis of the metadata and checks that it keeps what it is given.

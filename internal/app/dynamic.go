@@ -10,9 +10,15 @@ import (
 
 // obey puts the settings in force that tools change while the broker runs. Defaults of topic settings are metadata's part.
 func (b *Broker) obey(p *parts) {
-	self := strconv.Itoa(int(p.store.Self().ID))
-	c := b.cfg.Overlay(p.store.Config(metadata.BrokerConfigs, metadata.AllBrokers), p.store.Config(metadata.BrokerConfigs, self))
-	p.server.SetMaxConnections(c.Broker.MaxConnections, c.Broker.MaxConnectionsPerIP)
+	all, own := p.store.Config(metadata.BrokerConfigs, metadata.AllBrokers), map[string]string(nil)
+	if p.server != nil {
+		own = p.store.Config(metadata.BrokerConfigs, strconv.Itoa(int(p.store.Self().ID)))
+	}
+	c := b.cfg.Overlay(all, own)
+	p.inForce.Store(c)
+	if p.server != nil {
+		p.server.SetMaxConnections(c.Broker.MaxConnections, c.Broker.MaxConnectionsPerIP)
+	}
 	p.logs.SetProducerExpiry(c.Broker.ProducerIDExpiration)
 	p.logs.SetRemoteWaits(c.Storage.Remote.FetchMaxWait, c.Storage.Remote.ListTimeout)
 	if p.reader != nil {

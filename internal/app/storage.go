@@ -25,7 +25,7 @@ func (b *Broker) openStorage(p *parts, owner string) {
 	p.storage = worker.NewStorage(
 		worker.Settings{Namespace: b.cfg.Namespace, Owner: owner, Tick: w.Tick, Lease: w.Lease, Passes: w.CompactionThreads},
 		worker.Dependencies{
-			Topics: p.store, TableList: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone, Compactor: compactor,
+			Topics: p.store, TableList: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone, Compactor: compactor, Copier: b.copier(p),
 		},
 	)
 }

@@ -1,0 +1,30 @@
+package app
+
+import (
+	"github.com/korvet-io/korvet/internal/config"
+	"github.com/korvet-io/korvet/internal/remote"
+	"github.com/korvet-io/korvet/internal/worker"
+)
+
+// copier copies sealed segments to the remote tier; nil: there is none.
+func (b *Broker) copier(p *parts) *worker.Copier {
+	if p.tier == nil {
+		return nil
+	}
+	d := worker.CopierDependencies{
+		Redis: p.shard, Tables: worker.NewTables(p.tier, p.store, remote.CreateTable), Settings: func() worker.CopySettings { return b.copySettings(p.inForce.Load()) },
+		Observer: b.metrics, Log: b.log.With(componentKey, "worker"), Dictionaries: p.dictionaries, Version: b.opt.Version,
+	}
+	if p.replicas != nil {
+		d.Replicas, d.Run = p.replicas, b.cfg.Messages.Replicas
+	}
+	return worker.NewCopier(d)
+}
+
+func (b *Broker) copySettings(c *config.Config) worker.CopySettings {
+	r := &c.Storage.Remote
+	return worker.CopySettings{
+		RowGroupBytes: int64(r.RowGroupSize), TargetFileBytes: int64(r.FileSize), KeyBloom: r.BloomFilter, Threads: r.CopyThreads,
+		MaxBytesPerSecond: r.CopyMaxBytes, MaxValueBytes: int(c.Broker.MaxBatchDecompressedBytes),
+	}
+}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/korvet-io/korvet/internal/config"
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 	"github.com/korvet-io/korvet/internal/remote"
 	"github.com/korvet-io/korvet/internal/worker"
 )
@@ -26,5 +27,6 @@ func (b *Broker) copySettings(c *config.Config) worker.CopySettings {
 	return worker.CopySettings{
 		RowGroupBytes: int64(r.RowGroupSize), TargetFileBytes: int64(r.FileSize), KeyBloom: r.BloomFilter, Threads: r.CopyThreads,
 		MaxBytesPerSecond: r.CopyMaxBytes, MaxValueBytes: int(c.Broker.MaxBatchDecompressedBytes),
+		JSON: jsoncolumns.Limits{Columns: r.JSON.Columns, NameBytes: r.JSON.NameBytes},
 	}
 }

@@ -89,7 +89,11 @@ func (r *Reader) readEnd(ctx context.Context, location string, size int64) (inde
 	if err != nil {
 		return indexed{}, 0, err
 	}
-	d := &dataFile{location: location, file: file, stretches: file.Stretches(r.StretchBytes, r.StretchRows), ordered: true}
+	stretches, err := file.Stretches(ctx, source{r.tier.Store, location}, r.StretchBytes, r.StretchRows)
+	if err != nil {
+		return indexed{}, 0, err
+	}
+	d := &dataFile{location: location, file: file, stretches: stretches, ordered: true}
 	for i := range d.stretches {
 		s := &d.stretches[i]
 		d.ordered = d.ordered && s.Least != math.MinInt64 && s.Most != math.MaxInt64 && (i == 0 || s.Least > d.stretches[i-1].Most)

@@ -5,12 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"sort"
-
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
+	"slices"
+	"strings"
+	"sync"
 )
 
 // Source reads one data file's bytes. It is safe for concurrent use.
@@ -27,228 +25,277 @@ var ErrCorrupt = errors.New("corrupt data file")
 type File struct {
 	size   int64
 	rows   int64
-	weight int64
-	groups []group
+	groups []*group
+
+	// The order of its rows is known of files that we wrote: by rising offsets. Others are read through once.
+	ordering sync.Mutex
+	ordered  bool
+	pieces   []piece // nil: the file is one
 }
 
 type group struct {
 	first  int64 // position of its first row in the file
 	rows   int64
-	chunks [leaves]*chunk
+	chunks []*chunk // one a wanted column; nil where the file does not have it
+	heavy  *chunk   // the largest: stretches end with its pages
+
+	finding sync.Mutex
+	found   bool // the pages of all chunks are known
 }
 
 // chunk is one column of a row group.
 type chunk struct {
-	column     *parquet.FileColumnChunk
-	present    byte // definition level of a value that is not null
-	start, end int64
-	dictionary int64  // the end of the dictionary page at start; start where there is none
-	pages      []page // one for all where the file has no page index
+	leaf        leaf
+	codec       int64
+	start, end  int64
+	dictionary  int64 // the end of the dictionary page at start; start where there is none
+	pages       []page
+	least, most int64 // the bounds of all; of columns of int64
+	bounded     bool
 }
 
 // page is where a page of a column is and which rows it has.
 type page struct {
-	row        int64 // the first, counted in its row group
-	start, end int64 // bytes of the file
-	least      int64 // the least and the highest value, of offsets and times; the least and the highest there are: not known
-	most       int64
+	row         int64 // the first, counted in its row group
+	start, end  int64 // bytes of the file
+	least, most int64 // the bounds of its values, where they are known
 }
+
+var unbounded = page{least: math.MinInt64, most: math.MaxInt64}
 
 const (
 	leastTail = 64 << 10
 	mostTail  = 4 << 20
 	// tailPart is the part of a file that footer and page indexes are expected to take.
 	tailPart = 128
-	// mostFooter bounds the memory that the end of a file may claim before anything of it was believed.
-	mostFooter = 256 << 20
+	// mostFooter bounds the memory that the end of a file may claim before anything of it was believed: its footer, and its page
+	// indexes.
+	mostFooter = 64 << 20
 )
 
 // Open reads the end of a file: one range, as long as the writer was ours.
-func Open(ctx context.Context, src Source, size int64) (f *File, err error) {
-	defer caught(&err)
-	tail := min(size, max(leastTail, min(size/tailPart, mostTail)))
-	b := &buffered{ctx: ctx, src: src, parts: []part{{off: size - tail, data: make([]byte, tail)}}, through: true}
-	if tail < 12 {
-		return nil, fmt.Errorf("open data file: %w: %d bytes", ErrCorrupt, size)
-	}
-	if err := src.ReadRange(ctx, b.parts[0].data, size-tail); err != nil {
-		return nil, fmt.Errorf("read end of data file: %w", err)
-	}
-	footer := int64(binary.LittleEndian.Uint32(b.parts[0].data[tail-8:]))
-	if footer > size-12 || footer > mostFooter {
-		return nil, fmt.Errorf("open data file: %w: a footer of %d bytes", ErrCorrupt, footer)
-	}
-	pf, err := parquet.OpenFile(b, size, parquet.SkipMagicBytes(true), parquet.SkipBloomFilters(true))
+func Open(ctx context.Context, src Source, size int64) (*File, error) {
+	f, err := openFile(ctx, src, size, dataColumns)
 	if err != nil {
-		return nil, wrapCorrupt("open data file", b.failed, err)
+		return nil, fmt.Errorf("open data file: %w", err)
 	}
-	f = &File{size: size, rows: pf.NumRows(), weight: 3*footer + 4096}
-	if err := f.index(pf); err != nil {
+	return f, nil
+}
+
+func openFile(ctx context.Context, src Source, size int64, wants []want) (*File, error) {
+	tail, meta, err := readEnd(ctx, src, size)
+	if err != nil {
 		return nil, err
 	}
-	*b = buffered{} // the Parquet library keeps it
-	return f, nil
+	f := &File{size: size, rows: meta.rows, ordered: strings.HasPrefix(meta.createdBy, creator+" ")}
+	if err := f.readGroups(meta, wants); err != nil {
+		return nil, err
+	}
+	return f, f.readIndexes(ctx, src, meta, tail)
+}
+
+// readEnd reads the footer, and along with it what is before.
+func readEnd(ctx context.Context, src Source, size int64) (tail part, meta *footer, err error) {
+	if size < 12 {
+		return tail, nil, fmt.Errorf("%w: %d bytes", ErrCorrupt, size)
+	}
+	n := min(size, max(leastTail, min(size/tailPart, mostTail)))
+	tail = part{off: size - n, data: make([]byte, n)}
+	if err := src.ReadRange(ctx, tail.data, tail.off); err != nil {
+		return tail, nil, fmt.Errorf("read its end: %w", err)
+	}
+	if magic := tail.data[n-4:]; string(magic) != "PAR1" {
+		return tail, nil, fmt.Errorf("%w: it ends with %q, not with PAR1", ErrCorrupt, magic)
+	}
+	length := int64(binary.LittleEndian.Uint32(tail.data[n-8:]))
+	if length > size-12 || length > mostFooter {
+		return tail, nil, fmt.Errorf("%w: a footer of %d bytes", ErrCorrupt, length)
+	}
+	b, err := tail.bytes(ctx, src, area{size - 8 - length, length})
+	if err != nil {
+		return tail, nil, fmt.Errorf("read its footer: %w", err)
+	}
+	meta, err = readFooter(b)
+	return tail, meta, err
+}
+
+// bytes are those of an area of the file: of the part that was read, or read now.
+func (p *part) bytes(ctx context.Context, src Source, a area) ([]byte, error) {
+	if a.off >= p.off {
+		return p.data[a.off-p.off : a.off-p.off+a.size], nil
+	}
+	b := make([]byte, a.size)
+	return b, src.ReadRange(ctx, b, a.off)
 }
 
 // Rows tells how many rows the file has.
 func (f *File) Rows() int64 { return f.rows }
 
 // Weight is about how many bytes of memory the file's index takes.
-func (f *File) Weight() int64 { return f.weight }
+func (f *File) Weight() int64 {
+	f.ordering.Lock()
+	weight := 128 + 32*int64(cap(f.pieces))
+	f.ordering.Unlock()
+	for _, g := range f.groups {
+		weight += 128
+		g.finding.Lock()
+		for _, k := range g.chunks {
+			if k != nil {
+				weight += 128 + 40*int64(cap(k.pages))
+			}
+		}
+		g.finding.Unlock()
+	}
+	return weight
+}
 
-// index finds the columns by their field ids and notes where their pages are.
-func (f *File) index(pf *parquet.File) error {
-	columns, err := leafColumns(pf.Root())
+// readGroups notes where the wanted columns of each row group are.
+func (f *File) readGroups(meta *footer, wants []want) error {
+	found, err := findLeaves(meta.schema, wants)
 	if err != nil {
 		return err
 	}
 	first := int64(0)
-	for i, rg := range pf.RowGroups() {
-		g := group{first: first, rows: rg.NumRows()}
-		for leaf, c := range columns {
-			meta := &pf.Metadata().RowGroups[i].Columns[c.Index()].MetaData
-			g.chunks[leaf], err = f.chunk(rg.ColumnChunks()[c.Index()].(*parquet.FileColumnChunk), meta, byte(c.MaxDefinitionLevel()))
-			if err != nil {
-				return fmt.Errorf("open data file: row group %d, column %d: %w", i, leaf, err)
+	for i, rg := range meta.groups {
+		if rg.rows < 0 || rg.rows > f.rows-first {
+			return fmt.Errorf("%w: row group %d of %d rows", ErrCorrupt, i, rg.rows)
+		}
+		if rg.rows == 0 {
+			continue
+		}
+		g := &group{first: first, rows: rg.rows, chunks: make([]*chunk, len(wants))}
+		for w, leaf := range found {
+			if leaf.column < 0 {
+				continue
+			}
+			if g.chunks[w], err = f.chunk(&rg, leaf); err != nil {
+				return fmt.Errorf("row group %d, column %d: %w", i, leaf.column, err)
+			}
+			if k := g.chunks[w]; g.heavy == nil || k.end-k.start > g.heavy.end-g.heavy.start {
+				g.heavy = k
 			}
 		}
-		for _, leaf := range []int{offsetColumn, timestampColumn, appendTimeColumn} {
-			if err := g.chunks[leaf].bounds(); err != nil {
-				return fmt.Errorf("open data file: row group %d, column %d: %w", i, leaf, err)
-			}
-		}
+		g.pair(wants)
 		f.groups = append(f.groups, g)
 		first += g.rows
 	}
 	if first != f.rows {
-		return fmt.Errorf("open data file: %w: %d rows in its row groups, %d in its footer", ErrCorrupt, first, f.rows)
+		return fmt.Errorf("%w: %d rows in its row groups, %d in its footer", ErrCorrupt, first, f.rows)
 	}
 	return nil
 }
 
-// leafColumns finds the leaves by field id.
-func leafColumns(root *parquet.Column) ([leaves]*parquet.Column, error) {
-	var found [leaves]*parquet.Column
-	var walk func(c *parquet.Column)
-	walk = func(c *parquet.Column) {
-		if c.Leaf() {
-			for leaf, id := range leafIDs {
-				if c.ID() == id {
-					found[leaf] = c
-				}
-			}
-		}
-		for _, child := range c.Columns() {
-			walk(child)
-		}
+// pair takes header keys and values together or not at all.
+func (g *group) pair(wants []want) {
+	if len(wants) == leaves && (g.chunks[headerKeyColumn] == nil || g.chunks[headerValueColumn] == nil) {
+		g.chunks[headerKeyColumn], g.chunks[headerValueColumn] = nil, nil
 	}
-	walk(root)
-	for leaf, c := range found {
-		if c == nil {
-			return found, fmt.Errorf("open data file: %w: no column with field id %d", ErrCorrupt, leafIDs[leaf])
-		}
-	}
-	return found, nil
 }
 
-// chunk reads where a column's pages are and checks that they lie where they may.
-func (f *File) chunk(c *parquet.FileColumnChunk, meta *format.ColumnMetaData, present byte) (*chunk, error) {
-	k := &chunk{column: c, present: present, start: meta.DataPageOffset}
-	if d := meta.DictionaryPageOffset; d > 0 {
-		k.start = min(k.start, d)
+// chunk checks that a column lies where it may.
+func (f *File) chunk(rg *rowGroup, l leaf) (*chunk, error) {
+	if l.column >= len(rg.chunks) {
+		return nil, fmt.Errorf("%w: there are %d", ErrCorrupt, len(rg.chunks))
 	}
-	k.end, k.dictionary = k.start+meta.TotalCompressedSize, k.start
-	if k.start < 4 || k.end > f.size || k.end < k.start {
-		return nil, fmt.Errorf("%w: bytes %d to %d of %d", ErrCorrupt, k.start, k.end, f.size)
+	m := &rg.chunks[l.column]
+	k := &chunk{leaf: l, codec: m.codec, start: m.data, least: math.MinInt64, most: math.MaxInt64}
+	if m.dictionary > 0 {
+		k.start = min(k.start, m.dictionary)
 	}
-	list, err := c.OffsetIndex()
 	switch {
-	case errors.Is(err, parquet.ErrMissingOffsetIndex) || err == nil && list.NumPages() == 0:
-		k.pages = []page{{start: k.start, end: k.end, least: math.MinInt64, most: math.MaxInt64}}
-		return k, nil
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case m.encrypted || m.elsewhere || !m.read:
+		return nil, fmt.Errorf("%w: encrypted, or in another file", ErrCorrupt)
+	case m.kind != l.kind:
+		return nil, fmt.Errorf("%w: type %d, not %d", ErrCorrupt, m.kind, l.kind)
+	case k.start < 4 || m.stored <= 0 || k.start > f.size || m.stored > f.size-k.start:
+		return nil, fmt.Errorf("%w: %d bytes at %d of %d", ErrCorrupt, m.stored, k.start, f.size)
 	}
-	k.pages = make([]page, list.NumPages())
-	at, row := k.start, int64(-1)
-	for i := range k.pages {
-		p := page{row: list.FirstRowIndex(i), start: list.Offset(i), end: list.Offset(i) + list.CompressedPageSize(i), least: math.MinInt64, most: math.MaxInt64}
-		if p.start < at || p.end < p.start || p.end > k.end || p.row <= row || i == 0 && p.row != 0 {
-			return nil, fmt.Errorf("%w: page %d is out of place", ErrCorrupt, i)
-		}
-		k.pages[i], at, row = p, p.end, p.row
+	k.end, k.dictionary = k.start+m.stored, k.start
+	if l.kind == kindInt64 && len(m.least) == 8 && len(m.most) == 8 {
+		k.least, k.most, k.bounded = int64(binary.LittleEndian.Uint64(m.least)), int64(binary.LittleEndian.Uint64(m.most)), true
 	}
-	k.dictionary = k.pages[0].start
 	return k, nil
 }
 
-// bounds notes the least and the highest value of each page, where the file tells.
-func (k *chunk) bounds() error {
-	index, err := k.column.ColumnIndex()
-	if errors.Is(err, parquet.ErrMissingColumnIndex) {
-		if low, high, known := k.column.Bounds(); known && len(k.pages) == 1 && !low.IsNull() && !high.IsNull() {
-			k.pages[0].least, k.pages[0].most = low.Int64(), high.Int64()
+// readIndexes reads where the pages are. A row group without page index is read through when it is first needed.
+func (f *File) readIndexes(ctx context.Context, src Source, meta *footer, tail part) error {
+	from, to := tail.off, int64(0)
+	each := func(do func(k *chunk, m *chunkMeta, rows int64) error) error {
+		g := 0
+		for i := range meta.groups {
+			if meta.groups[i].rows == 0 {
+				continue
+			}
+			for _, k := range f.groups[g].chunks {
+				if k == nil {
+					continue
+				}
+				if err := do(k, &meta.groups[i].chunks[k.leaf.column], meta.groups[i].rows); err != nil {
+					return fmt.Errorf("row group %d, column %d: %w", i, k.leaf.column, err)
+				}
+			}
+			g++
 		}
 		return nil
 	}
-	if err != nil || index.NumPages() != len(k.pages) {
-		return fmt.Errorf("%w: page index: %w", ErrCorrupt, err)
-	}
-	for i := range k.pages {
-		if !index.NullPage(i) {
-			k.pages[i].least, k.pages[i].most = index.MinValue(i).Int64(), index.MaxValue(i).Int64()
+	if err := each(func(_ *chunk, m *chunkMeta, _ int64) error {
+		for _, a := range []area{m.offsetIndex, m.columnIndex} {
+			if a.off < 0 || a.size < 0 || a.size > f.size || a.off > f.size-a.size {
+				return fmt.Errorf("%w: page index of %d bytes at %d of %d", ErrCorrupt, a.size, a.off, f.size)
+			}
+			if a.off > 0 && a.size > 0 {
+				from, to = min(from, a.off), max(to, a.off+a.size)
+			}
 		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if max(to, tail.off)-from > mostFooter {
+		return nil // somewhere else than before the footer: do without
+	}
+	if from < tail.off { // what is missing of it
+		more := make([]byte, tail.off-from)
+		if err := src.ReadRange(ctx, more, from); err != nil {
+			return fmt.Errorf("read its page index: %w", err)
+		}
+		tail = part{off: from, data: append(more, tail.data...)}
+	}
+	if err := each(func(k *chunk, m *chunkMeta, rows int64) error { return k.index(m, rows, &tail) }); err != nil {
+		return err
+	}
+	for _, g := range f.groups {
+		g.found = !slices.ContainsFunc(g.chunks, func(k *chunk) bool { return k != nil && k.pages == nil })
 	}
 	return nil
 }
 
-// caught turns a panic of the Parquet library, which trusts what it reads, into an error.
-func caught(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+// index reads where a column's pages are and checks that they lie where they may.
+func (k *chunk) index(m *chunkMeta, rows int64, tail *part) (err error) {
+	if m.offsetIndex.off == 0 || m.offsetIndex.size == 0 {
+		return nil
 	}
-}
-
-// wrapCorrupt tells a source that failed from a file that is damaged.
-func wrapCorrupt(verb string, failed, err error) error {
-	if failed != nil {
-		return fmt.Errorf("%s: %w", verb, failed)
+	at := func(a area) []byte { return tail.data[a.off-tail.off : a.off-tail.off+a.size] }
+	pages, err := readOffsetIndex(at(m.offsetIndex))
+	if err != nil || len(pages) == 0 {
+		return err
 	}
-	return fmt.Errorf("%s: %w: %w", verb, ErrCorrupt, err)
+	end, row := k.start, int64(-1)
+	for i, p := range pages {
+		if p.start < end || p.end <= p.start || p.end > k.end || p.row <= row || p.row >= rows || i == 0 && p.row != 0 {
+			return fmt.Errorf("%w: page %d is out of place", ErrCorrupt, i)
+		}
+		end, row = p.end, p.row
+	}
+	k.pages, k.dictionary = pages, pages[0].start
+	if k.leaf.kind == kindInt64 && m.columnIndex.off > 0 && m.columnIndex.size > 0 {
+		return readColumnIndex(at(m.columnIndex), k.pages)
+	}
+	return nil
 }
 
-// buffered serves what was read already; through: and reads what was not.
-type buffered struct {
-	ctx     context.Context
-	src     Source
-	parts   []part // by rising offset
-	through bool
-	failed  error // of the source
-}
-
+// part is a range of the file that was read.
 type part struct {
 	off  int64
 	data []byte
-}
-
-// ReadAt implements io.ReaderAt. What is not there ends the read early, as the end of a file does.
-func (b *buffered) ReadAt(p []byte, off int64) (int, error) {
-	i := sort.Search(len(b.parts), func(i int) bool { return b.parts[i].off > off }) - 1
-	if i >= 0 {
-		if at := off - b.parts[i].off; at < int64(len(b.parts[i].data)) {
-			n := copy(p, b.parts[i].data[at:])
-			if n < len(p) {
-				return n, io.EOF
-			}
-			return n, nil
-		}
-	}
-	if !b.through {
-		return 0, io.EOF
-	}
-	if err := b.src.ReadRange(b.ctx, p, off); err != nil {
-		b.failed = err
-		return 0, err
-	}
-	return len(p), nil
 }

@@ -4,14 +4,14 @@ package datafile
 // where it has no such statistics, or no rows.
 func (f *File) Offsets() (least, most int64, ok bool) {
 	for i, g := range f.groups {
-		low, high, known := g.chunks[offsetColumn].column.Bounds()
-		if !known || low.IsNull() || high.IsNull() {
+		k := g.chunks[offsetColumn]
+		if !k.bounded {
 			return 0, 0, false
 		}
 		if i == 0 {
-			least, most = low.Int64(), high.Int64()
+			least, most = k.least, k.most
 		}
-		least, most = min(least, low.Int64()), max(most, high.Int64())
+		least, most = min(least, k.least), max(most, k.most)
 	}
 	return least, most, len(f.groups) > 0
 }

@@ -1,8 +1,10 @@
 package datafile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -22,82 +24,107 @@ type Request struct {
 // several when there is no such row in the first: next is the offset to go on with, done tells that the file has no more rows.
 // The row and what it refers to are the reader's; they are the sink's until it returns.
 func (f *File) Read(ctx context.Context, src Source, q Request, sink func(*Row) bool) (next int64, done bool, err error) {
-	defer caught(&err)
+	if err := f.order(ctx, src); err != nil {
+		return q.Offset, false, fmt.Errorf("read data file: %w", err)
+	}
+	pieces := f.inOrder()
 	next = q.Offset
-	g, from := f.find(q.Offset)
-	for ; g < len(f.groups); g, from = f.following(g, from) {
-		to := f.groups[g].stretch(from, q.Bytes)
-		var enough bool
-		if next, enough, err = f.readStretch(ctx, src, q, g, from, to, sink); err != nil || enough {
-			return next, false, err
+	for i := sort.Search(len(pieces), func(i int) bool { return pieces[i].last >= q.Offset }); i < len(pieces); i++ {
+		at := f.locate(&pieces[i], q.Offset)
+		for at < pieces[i].to {
+			var enough bool
+			if at, next, enough, err = f.readStretch(ctx, src, q, at, pieces[i].to, sink); err != nil {
+				return next, false, fmt.Errorf("read data file: %w", err)
+			}
+			if enough || next > q.Offset {
+				return next, !enough && at == pieces[i].to && i == len(pieces)-1, nil
+			}
 		}
-		if from = to; next > q.Offset {
+	}
+	return next, true, nil
+}
+
+// inOrder are the file's pieces, once its order is known.
+func (f *File) inOrder() []piece {
+	if f.pieces == nil {
+		return []piece{{first: math.MinInt64, last: math.MaxInt64, from: 0, to: f.rows}}
+	}
+	return f.pieces
+}
+
+// locate returns the position from which on to read a piece for an offset: the first row of a page that is all of the piece, or the
+// piece's own.
+func (f *File) locate(p *piece, offset int64) int64 {
+	at := p.from
+	for i := f.groupOf(p.from); i < len(f.groups) && f.groups[i].first < p.to; i++ {
+		g := f.groups[i]
+		pages := g.chunks[offsetColumn].pages
+		before := at
+		n := sort.Search(len(pages), func(n int) bool {
+			end := g.rows
+			if n+1 < len(pages) {
+				end = pages[n+1].row
+			}
+			return g.first+end > p.to || g.first+pages[n].row >= p.from && pages[n].least > offset
+		})
+		if n > 0 {
+			at = max(at, g.first+pages[n-1].row)
+		}
+		if at == before && g.first > before {
 			break
 		}
 	}
-	g, _ = f.following(g, from)
-	return next, g == len(f.groups), nil
+	return at
 }
 
-// following goes on with the next row group where one is at its end.
-func (f *File) following(g int, row int64) (int, int64) {
-	if g < len(f.groups) && row == f.groups[g].rows {
-		return g + 1, 0
-	}
-	return g, row
+// groupOf is the row group that has a position.
+func (f *File) groupOf(position int64) int {
+	return max(sort.Search(len(f.groups), func(i int) bool { return f.groups[i].first > position })-1, 0)
 }
 
-// readStretch gives the sink the rows [from, to) of a row group that are not below the offset asked for.
-func (f *File) readStretch(ctx context.Context, src Source, q Request, g int, from, to int64, sink func(*Row) bool) (next int64, enough bool, err error) {
-	group := &f.groups[g]
-	parts, err := fetch(ctx, src, group.ranges(from, to), q.Gap)
-	if err != nil {
-		return q.Offset, false, fmt.Errorf("read data file: %w", err)
+// readStretch gives the sink rows from a position on, up to another at most, that are not below the offset asked for: at is where
+// it ended.
+func (f *File) readStretch(ctx context.Context, src Source, q Request, from, end int64, sink func(*Row) bool) (at, next int64, enough bool, err error) {
+	next = q.Offset
+	g := f.groups[f.groupOf(from)]
+	if err := g.find(ctx, src); err != nil {
+		return from, next, false, err
 	}
-	rows, err := newRows(group, parts, from, to)
+	to := min(g.stretch(from-g.first, q.Bytes), end-g.first)
+	parts, err := fetch(ctx, src, g.ranges(from-g.first, to), q.Gap)
 	if err != nil {
-		return q.Offset, false, err
+		return from, next, false, err
+	}
+	rows, err := newRows(g, parts, from-g.first, to)
+	if err != nil {
+		return from, next, false, err
 	}
 	defer rows.close()
-	next = q.Offset
 	for {
 		row, err := rows.next()
 		if err != nil {
-			return next, false, fmt.Errorf("read data file: %w", err)
+			return from, next, false, err
 		}
 		if row == nil {
-			return next, false, nil
+			return g.first + to, next, false, nil
 		}
-		row.Position += group.first
-		if row.Offset < q.Offset {
+		row.Position += g.first
+		if row.Offset < next {
+			if row.Offset >= q.Offset {
+				return from, next, false, fmt.Errorf("%w: offset %d after %d", ErrCorrupt, row.Offset, next-1)
+			}
 			continue
 		}
-		if q.Deleted.Has(row.Position) {
-			next = row.Offset + 1
-			continue
-		}
-		if !sink(row) {
-			return row.Offset, true, nil
+		if !q.Deleted.Has(row.Position) && !sink(row) {
+			return row.Position, row.Offset, true, nil
 		}
 		next = row.Offset + 1
 	}
 }
 
-// find returns the row group and the row in it from which on to read for an offset: a page's first.
-func (f *File) find(offset int64) (int, int64) {
-	after := sort.Search(len(f.groups), func(i int) bool { return f.groups[i].chunks[offsetColumn].pages[0].least > offset })
-	g := max(after-1, 0)
-	if len(f.groups) == 0 {
-		return 0, 0
-	}
-	pages := f.groups[g].chunks[offsetColumn].pages
-	p := sort.Search(len(pages), func(i int) bool { return pages[i].least > offset })
-	return g, pages[max(p-1, 0)].row
-}
-
-// stretch tells up to which row to read from one on: whole pages of values of about so many bytes.
+// stretch tells up to which row to read from one on: pages of the largest column of about so many bytes.
 func (g *group) stretch(from int64, bytes int) int64 {
-	pages := g.chunks[valueColumn].pages
+	pages := g.heavy.pages
 	first := pageOf(pages, from)
 	for i := first; i < len(pages)-1; i++ {
 		if pages[i].end-pages[first].start >= int64(bytes) {
@@ -113,20 +140,24 @@ func pageOf(pages []page, row int64) int {
 
 type span struct{ from, to int64 }
 
-// ranges lists the bytes that hold the rows [from, to), of all columns.
+// ranges lists the bytes that hold the rows [from, to), of all columns but the partition's.
 func (g *group) ranges(from, to int64) []span {
-	list := make([]span, 0, 2*leaves)
-	for leaf, k := range g.chunks {
-		if leaf == partitionColumn {
-			continue
+	list := make([]span, 0, 2*len(g.chunks))
+	for _, k := range g.chunks {
+		if k != nil && k.leaf.kind != kindInt32 {
+			list = k.spans(list, from, to)
 		}
-		if k.dictionary > k.start {
-			list = append(list, span{k.start, k.dictionary})
-		}
-		list = append(list, span{k.pages[pageOf(k.pages, from)].start, k.pages[pageOf(k.pages, to-1)].end})
 	}
-	slices.SortFunc(list, func(a, b span) int { return int(a.from - b.from) })
+	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return list
+}
+
+// spans appends the bytes of a column that hold the rows [from, to), and its dictionary.
+func (k *chunk) spans(list []span, from, to int64) []span {
+	if k.dictionary > k.start {
+		list = append(list, span{k.start, k.dictionary})
+	}
+	return append(list, span{k.pages[pageOf(k.pages, from)].start, k.pages[pageOf(k.pages, to-1)].end})
 }
 
 // fetch reads the ranges, those that are near each other as one, the others side by side.

@@ -62,7 +62,24 @@ const (
 	leaves
 )
 
-var leafIDs = [leaves]int{PartitionID, OffsetID, TimestampID, AppendTimeID, KeyID, ValueID, HeaderKeyID, HeaderValueID}
+// want is a column that is looked for in a file.
+type want struct {
+	id       int64
+	kind     int64
+	optional bool // a file without it has nulls
+	repeated bool // it is in a list
+}
+
+var dataColumns = []want{
+	partitionColumn:   {PartitionID, kindInt32, false, false},
+	offsetColumn:      {OffsetID, kindInt64, false, false},
+	timestampColumn:   {TimestampID, kindInt64, false, false},
+	appendTimeColumn:  {AppendTimeID, kindInt64, false, false},
+	keyColumn:         {KeyID, kindBytes, true, false},
+	valueColumn:       {ValueID, kindBytes, true, false},
+	headerKeyColumn:   {HeaderKeyID, kindBytes, true, true},
+	headerValueColumn: {HeaderValueID, kindBytes, true, true},
+}
 
 var schema = parquet.SchemaOf(columns{})
 

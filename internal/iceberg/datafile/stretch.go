@@ -22,31 +22,38 @@ type Stretch struct {
 // SameGroup tells whether two stretches are in one row group, so that they can be read at once.
 func (s *Stretch) SameGroup(o *Stretch) bool { return s.group == o.group }
 
-// Stretches divides the file: each has about so many bytes of values or so many rows, whichever comes first, one page at least.
-func (f *File) Stretches(bytes, rows int64) []Stretch {
+// Stretches divides the file: each has about so many bytes of the largest column or so many rows, whichever comes first, one page at
+// least. A file without page index is read through for it, the first time.
+func (f *File) Stretches(ctx context.Context, src Source, bytes, rows int64) ([]Stretch, error) {
 	var list []Stretch
-	for g := range f.groups {
-		group := &f.groups[g]
-		values, keys := group.chunks[valueColumn].pages, group.chunks[keyColumn].pages
-		for i := 0; i < len(values); {
-			s := Stretch{group: g, from: values[i].row, to: group.rows, Row: group.first + values[i].row}
-			for ; i < len(values) && s.Bytes < bytes && values[i].row-s.from < rows; i++ {
-				s.Bytes += values[i].end - values[i].start
+	for i, g := range f.groups {
+		if err := g.find(ctx, src); err != nil {
+			return nil, fmt.Errorf("read data file: row group %d: %w", i, err)
+		}
+		pages := g.heavy.pages
+		for at := 0; at < len(pages); {
+			s := Stretch{group: i, from: pages[at].row, to: g.rows, Row: g.first + pages[at].row}
+			for size := int64(0); at < len(pages) && size < bytes && pages[at].row-s.from < rows; at++ {
+				size += pages[at].end - pages[at].start
 			}
-			if i < len(values) {
-				s.to = values[i].row
+			if at < len(pages) {
+				s.to = pages[at].row
 			}
 			if s.to <= s.from {
 				continue
 			}
 			s.Rows = s.to - s.from
-			s.Bytes += keys[pageOf(keys, s.to-1)].end - keys[pageOf(keys, s.from)].start
-			s.Least, s.Most = group.bounds(offsetColumn, s.from, s.to)
-			s.MostTimestamp, s.MostAppend = group.mostTime(timestampColumn, &s), group.mostTime(appendTimeColumn, &s)
+			for _, leaf := range []int{keyColumn, valueColumn, headerKeyColumn, headerValueColumn} {
+				if k := g.chunks[leaf]; k != nil {
+					s.Bytes += k.pages[pageOf(k.pages, s.to-1)].end - k.pages[pageOf(k.pages, s.from)].start
+				}
+			}
+			s.Least, s.Most = g.bounds(offsetColumn, s.from, s.to)
+			s.MostTimestamp, s.MostAppend = g.mostTime(timestampColumn, &s), g.mostTime(appendTimeColumn, &s)
 			list = append(list, s)
 		}
 	}
-	return list
+	return list, nil
 }
 
 // bounds tells between what a column's values in rows are.
@@ -71,12 +78,11 @@ func (g *group) mostTime(leaf int, s *Stretch) int64 {
 // ReadStretches gives the sink all rows of stretches of one row group that follow each other, in the file's order, and reads
 // them with one fetch. The row and what it refers to are the reader's; they are the sink's until it returns. When it returns
 // false the reading ends.
-func (f *File) ReadStretches(ctx context.Context, src Source, list []Stretch, gap int64, sink func(*Row) bool) (err error) {
-	defer caught(&err)
+func (f *File) ReadStretches(ctx context.Context, src Source, list []Stretch, gap int64, sink func(*Row) bool) error {
 	if len(list) == 0 {
 		return nil
 	}
-	group := &f.groups[list[0].group]
+	group := f.groups[list[0].group]
 	from, to := list[0].from, list[len(list)-1].to
 	parts, err := fetch(ctx, src, group.ranges(from, to), gap)
 	if err != nil {

@@ -30,6 +30,9 @@ type Summary struct {
 	TypedBounds                []Bounds // of the columns of Typed; once it is closed
 }
 
+// creator is the application that our files name as the one that wrote them.
+const creator = "korvet"
+
 // batchRows is how many rows go to the columns at once.
 const batchRows = 512
 
@@ -62,7 +65,7 @@ func NewWriter(dst io.Writer, partition int32, o Options) *Writer {
 		parquet.PageBufferSize(2*o.PageBytes + 64<<10), // never reached: Write ends the pages of all columns before
 		parquet.DataPageStatistics(false),
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("offset"))),
-		parquet.CreatedBy("korvet", o.CreatedBy, ""),
+		parquet.CreatedBy(creator, o.CreatedBy, ""),
 	}
 	for _, path := range all.Columns() {
 		if !slices.Contains(bounded, path[0]) {

@@ -32,7 +32,11 @@ const (
 
 // read takes all rows and compares what they are with what the table says.
 func (r *fileRows) read(ctx context.Context, d *datafile.File, src datafile.Source) error {
-	for _, stretch := range d.Stretches(stretchBytes, stretchRows) {
+	stretches, err := d.Stretches(ctx, src, stretchBytes, stretchRows)
+	if err != nil {
+		return err
+	}
+	for _, stretch := range stretches {
 		err := d.ReadStretches(ctx, src, []datafile.Stretch{stretch}, gapBytes, func(row *datafile.Row) bool {
 			r.err = r.row(ctx, row)
 			return r.err == nil

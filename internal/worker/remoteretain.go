@@ -28,10 +28,14 @@ func (k *Keeper) retain(ctx context.Context, table KeptTable, s *tables.State, j
 			return s, err
 		}
 		if start > p.Glance.LogStart {
-			_, err := k.Redis.RaiseStart(ctx, p.Keys, p.claim(), start)
-			if err != nil && !errors.Is(err, redisstream.ErrDeleted) {
+			raised, err := k.Redis.RaiseStart(ctx, p.Keys, p.claim(), start)
+			if errors.Is(err, redisstream.ErrDeleted) {
+				continue
+			}
+			if err != nil {
 				return s, err
 			}
+			topic.starts[p.Ref.Partition] = raised
 		}
 	}
 	after, gone, err := table.DropBefore(ctx, s, job.Partitions[0].Fence, before)

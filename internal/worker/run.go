@@ -23,6 +23,9 @@ func (s *Storage) Run(ctx context.Context) {
 	defer func() {
 		_ = s.copies.collect()
 		_ = s.passes.collect() // they end with ctx, and have said what failed
+		if s.Keeper != nil {
+			s.Keeper.Wait()
+		}
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 		defer cancel()
 		s.release(last)

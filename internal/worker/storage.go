@@ -72,6 +72,7 @@ type Dependencies struct {
 	// Keeper applies retention to what is in the remote tier, and keeps the tables in order. It may be nil.
 	Keeper interface {
 		Keep(ctx context.Context, jobs []KeepJob)
+		Wait()
 	}
 	// Copier copies sealed segments of topics with remote.storage.enable=true. It is nil without a remote tier.
 	Copier *Copier
@@ -138,6 +139,9 @@ func (s *Storage) wanted() map[partition.Ref]struct{} {
 // the lease it does nothing: the error is then a *redisstream.HeldError.
 func (s *Storage) RunOnce(ctx context.Context) error {
 	err := s.tick(ctx, nil)
+	if s.Keeper != nil {
+		s.Keeper.Wait()
+	}
 	return cmp.Or(err, s.copies.collect(), s.passes.collect())
 }
 

@@ -1,0 +1,254 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	objectstore "github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/record"
+)
+
+// tieredPart is a partition with a table, and a keeper of it.
+type tieredPart struct {
+	*part
+	keeper *Keeper
+	table  *tables.Table
+	store  objectstore.Store
+	folder string
+	kept   map[string]TableSize
+	done   map[string]int
+	failed int
+	times  map[int64]int64 // append times of what the table has, in ms
+	broken error           // of the store, told by Tables
+}
+
+func (p *tieredPart) TableKept(topic string, size TableSize)  { p.kept[topic] = size }
+func (p *tieredPart) TablesForgotten(func(topic string) bool) {}
+func (p *tieredPart) UpkeepDone(operation string, files int)  { p.done[operation] += files }
+func (p *tieredPart) UpkeepFailed(string)                     { p.failed++ }
+func (p *tieredPart) SeekAppend(_ context.Context, _ partition.Ref, ms, from int64) (int64, error) {
+	for o := from; ; o++ {
+		at, ok := p.times[o]
+		if !ok || at >= ms {
+			return o, nil
+		}
+	}
+}
+
+// unreachable is a table of which the state cannot be read.
+type unreachable struct {
+	*tables.Table
+	err error
+}
+
+func (u unreachable) State(context.Context) (*tables.State, error) { return nil, u.err }
+
+func newTieredPart(t *testing.T, configs map[string]string) *tieredPart {
+	t.Helper()
+	r := newRig(t)
+	p := &tieredPart{part: r.create("t", configs), kept: map[string]TableSize{}, done: map[string]int{}, times: map[int64]int64{}}
+	p.topic.Config.RemoteStorage = true
+	var err error
+	if p.store, err = objectstore.Open(t.Context(), "file:///", objectstore.S3{}); err != nil {
+		t.Fatal(err)
+	}
+	p.folder = "file://" + t.TempDir() + "/t"
+	p.table = tables.Open(&chain.Chain{Store: p.store, Hint: forgetful{}, Location: p.folder, Now: time.Now}, "korvet", "t")
+	if err := p.table.Create(t.Context(), tables.Life{Topic: "t", ID: p.topic.ID.String()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.keeper = NewKeeper(KeeperDependencies{
+		Redis: r.shard, Times: p, Observer: p, Log: slog.New(slog.NewTextHandler(r.log, nil)),
+		Tables: func(uuid.UUID) (KeptTable, bool) {
+			if p.broken != nil {
+				return unreachable{p.table, p.broken}, true
+			}
+			return p.table, true
+		},
+		Settings: func() KeepSettings {
+			return KeepSettings{Snapshots: tables.Rules{MaxAge: hour, MinCount: 1, MaxCount: 100}, OrphanAge: 72 * hour, Merge: tables.MergeRules{
+				TargetBytes: 1 << 20, MinFiles: 16, MaxBytes: 1 << 30,
+				Writer: func(dst io.Writer, _ *tables.State, partition int32) tables.RowWriter {
+					return datafile.NewWriter(dst, partition, datafile.Options{PageBytes: 4000, RowGroupBytes: 100_000})
+				},
+			}}
+		},
+	})
+	r.storage.Keeper = p.keeper
+	return p
+}
+
+type forgetful struct{}
+
+func (forgetful) Load(context.Context, string) (int64, error) { return 0, nil }
+func (forgetful) Store(context.Context, string, int64) error  { return nil }
+
+// copied appends records of some ages to the log, seals them, has them in the table, and drops them from Redis.
+func (p *tieredPart) copied(n int, ages ...time.Duration) {
+	p.Helper()
+	first := p.next
+	for _, age := range ages {
+		for o := p.next; o < p.next+int64(n); o++ {
+			p.times[o] = p.now() - age.Milliseconds()
+		}
+		p.add(n, age, 10)
+	}
+	p.seal()
+	a := tables.Added{Location: fmt.Sprintf("%s/data/%d.parquet", p.folder, first), End: p.next}
+	r, w := io.Pipe()
+	go func() {
+		f := datafile.NewWriter(w, 0, datafile.Options{PageBytes: 4000, RowGroupBytes: 100_000})
+		var err error
+		for o := first; o < p.next && err == nil; o++ {
+			err = f.Write(&datafile.Row{Record: record.Record{Offset: o, Value: []byte(strings.Repeat("v", 10))}, AppendMs: p.times[o]})
+		}
+		if err == nil {
+			a.Summary, err = f.Close()
+		}
+		_ = w.CloseWithError(err)
+	}()
+	if err := p.store.Put(p.Context(), a.Location, r); err != nil {
+		p.Fatal(err)
+	}
+	var err error
+	if a.Bytes, err = p.store.Size(p.Context(), a.Location); err != nil {
+		p.Fatal(err)
+	}
+	s, err := p.table.State(p.Context())
+	if err == nil {
+		_, err = p.table.Append(p.Context(), s, 0, []tables.Added{a})
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+	v := p.view()
+	p.do("HSET", p.keys.Segments, "tiered", fmt.Sprint(p.next))
+	last := v.Segments[len(v.Segments)-1]
+	p.do("HDEL", p.keys.Segments, fmt.Sprintf("s:%d", last.Number))
+	p.do("HSET", p.keys.Segments, "local", fmt.Sprint(p.next))
+	p.do("UNLINK", p.keys.Segment(last.Number))
+}
+
+// files are the first offsets of the table's data files.
+func (p *tieredPart) files() (firsts []int64) {
+	p.Helper()
+	s, err := p.table.State(p.Context())
+	if err != nil {
+		p.Fatal(err)
+	}
+	files, err := p.table.Files(p.Context(), s)
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, f := range files.Data[0] {
+		firsts = append(firsts, f.First)
+	}
+	return firsts
+}
+
+// expectRemote checks where the log starts and which files the table has.
+func (p *tieredPart) expectRemote(start int64, firsts ...int64) {
+	p.Helper()
+	if v := p.view(); v.LogStart != start {
+		p.Errorf("the log starts at %d, want %d", v.LogStart, start)
+	}
+	if got := p.files(); fmt.Sprint(got) != fmt.Sprint(firsts) {
+		p.Errorf("files begin at %v, want %v", got, firsts)
+	}
+}
+
+func TestTotalRetentionIsExactInsideTheTableAndFilesGoATickLater(t *testing.T) {
+	p := newTieredPart(t, map[string]string{"retention.ms": hours(5)})
+	p.copied(10, 9*hour, 8*hour)
+	p.copied(10, 7*hour, 4*hour)
+	p.copied(10, 3*hour)
+	p.add(10, 0, 10)
+	p.tick()
+	p.expectRemote(30, 0, 20, 40)
+	p.tick()
+	p.expectRemote(30, 20, 40)
+	if p.done["drop"] != 1 || p.kept["t"].Files != 2 || p.failed != 0 {
+		t.Errorf("done %v, kept %+v, %d failed", p.done, p.kept, p.failed)
+	}
+}
+
+func TestRetentionBytesCountsBothTiers(t *testing.T) {
+	p := newTieredPart(t, map[string]string{"retention.bytes": "1000000"})
+	for range 4 {
+		p.copied(50, hour)
+	}
+	p.add(2000, 0, 400) // some 900 kB
+	p.tick()
+	p.expectRemote(0, 0, 50, 100, 150)
+	p.topic.Config.RetentionBytes = p.measured() + 1000 // a file has more
+	for range 3 {
+		p.tick()
+	}
+	p.expectRemote(150, 150)
+	p.topic.Config.RetentionBytes = p.measured() / 2 // now Redis alone has too much
+	for range 3 {
+		p.tick()
+	}
+	if v := p.view(); v.LogStart <= 200 || len(p.files()) != 0 {
+		t.Errorf("the log starts at %d, %d files", v.LogStart, len(p.files()))
+	}
+}
+
+func TestFilesBelowDeleteRecordsGo(t *testing.T) {
+	p := newTieredPart(t, map[string]string{"retention.ms": "-1"})
+	p.copied(10, hour)
+	p.copied(10, hour)
+	p.do("HSET", p.keys.Segments, "start", "15")
+	p.tick()
+	p.expectRemote(15, 0, 10)
+	p.tick()
+	p.expectRemote(15, 10)
+}
+
+func TestAllOfALogMayGoFromTheTable(t *testing.T) {
+	p := newTieredPart(t, map[string]string{"retention.ms": hours(1)})
+	p.copied(10, 3*hour)
+	p.copied(10, 2*hour)
+	for range 3 {
+		p.tick()
+	}
+	p.expectRemote(20)
+	p.add(1, 0, 10)
+	p.tick()
+	p.expectRemote(20)
+}
+
+func TestAStoreThatIsAwayIsToldOnceAndHoldsNothingUp(t *testing.T) {
+	p := newTieredPart(t, map[string]string{"retention.ms": hours(5)})
+	p.copied(10, 9*hour)
+	other := p.create("other", map[string]string{"retention.ms": hours(5)})
+	other.add(10, 6*hour, 10)
+	p.broken = errors.New("the store is away")
+	p.tick()
+	p.tick()
+	other.expect(10, -1)
+	if n := strings.Count(p.log.String(), "was not kept in order"); n != 2 || p.failed < 2 { // of either topic
+		t.Errorf("told %d times, %d failed", n, p.failed)
+	}
+	p.broken = nil
+	p.topics.topics = p.topics.topics[:1]
+	for range 3 {
+		p.tick()
+	}
+	p.expectRemote(10)
+	if n := strings.Count(p.log.String(), "is in order again"); n != 1 {
+		t.Errorf("told %d times that it works again", n)
+	}
+}

@@ -125,6 +125,9 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 		p.replicas = redisstream.NewReplicas(options, b.cfg.Namespace+":storage:wait", replicasWait, log)
 		p.replicas.Follow(p.shard)
 	}
+	if p.tier != nil {
+		p.reader = remote.NewReader(p.tier, b.readerSettings(), b.metrics.IndexCache)
+	}
 	p.refusals = &refusals{log: b.log, now: time.Now, count: b.metrics.WriteRefused, full: p.full}
 	p.dictionaries = dictionary.New(b.dictionarySettings(), dictionary.Dependencies{
 		Store: p.shard, Observer: observer{b.metrics, p.refusals}, Log: b.log.With(componentKey, "dictionary"), Now: time.Now,
@@ -143,7 +146,6 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 		d.Replicas = p.replicas
 	}
 	if p.tier != nil {
-		p.reader = remote.NewReader(p.tier, b.readerSettings(), b.metrics.IndexCache)
 		d.Remote = p.reader
 	}
 	p.logs = partition.NewManager(b.partitionSettings(owner), d)

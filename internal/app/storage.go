@@ -22,11 +22,16 @@ func (b *Broker) openStorage(p *parts, owner string) {
 	if p.replicas != nil {
 		compactor.AwaitReplicas(p.replicas, b.cfg.Messages.Replicas)
 	}
+	d := worker.Dependencies{
+		Topics: p.store, TableList: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone, Compactor: compactor,
+		Copier: b.copier(p),
+	}
+	if keeper := b.openKeeper(p, log); keeper != nil {
+		d.Keeper = keeper
+	}
 	p.storage = worker.NewStorage(
 		worker.Settings{Namespace: b.cfg.Namespace, Owner: owner, Tick: w.Tick, Lease: w.Lease, Passes: w.CompactionThreads},
-		worker.Dependencies{
-			Topics: p.store, TableList: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone, Compactor: compactor, Copier: b.copier(p),
-		},
+		d,
 	)
 }
 

@@ -18,6 +18,7 @@ var settings = sync.OnceValue(func() []setting {
 	rows = append(rows, otherSettings()...)
 	rows = append(rows, compressionSettings()...)
 	rows = append(rows, remoteSettings()...)
+	rows = append(rows, upkeepSettings()...)
 	rows = append(rows, catalogSettings()...)
 	rows = append(rows, remoteKafkaSettings()...)
 	return append(rows, laterSettings()...)

@@ -23,6 +23,7 @@ type Remote struct {
 	Metadata     Bytes         // of tables' metadata files that are kept in memory
 	Catalog      Catalog
 	JSON         JSONColumns
+	Upkeep       Upkeep
 }
 
 // JSONColumns are the typed columns of JSON values.

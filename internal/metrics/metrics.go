@@ -38,6 +38,7 @@ type Metrics struct {
 	compaction compaction
 	remote     remote
 	archive    archive
+	upkeep     upkeep
 	listed     []definition
 
 	requestSeconds     *prometheus.HistogramVec
@@ -84,6 +85,7 @@ func New(o Options) *Metrics {
 	m.compaction = newCompaction(m)
 	m.remote = newRemote(m, o.MaxTopics)
 	m.archive = newArchive(m, o.MaxTopics)
+	m.upkeep = newUpkeep(m)
 	m.topics = newTopicSeries(m, o.MaxTopics, o.Topics)
 	if o.Partitions != nil {
 		m.addPartitions(o)

@@ -42,6 +42,7 @@ func (m *Metrics) WorkerLeads(leads bool) {
 		m.remote.bytes.Reset()
 		m.remote.lagOffsets.Reset()
 		m.archive.reset()
+		m.upkeep.reset()
 		m.worker.full.Set(0)
 	}
 }

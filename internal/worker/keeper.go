@@ -43,25 +43,18 @@ type Starts interface {
 type KeepSettings struct {
 	Snapshots tables.Rules
 	Merge     tables.MergeRules
+	NoMerge   bool
 	OrphanAge time.Duration // of files that no version of a table names, before they are deleted
 }
 
 // KeepObserver is told what a keeper does, for metrics. Its methods must not block.
 type KeepObserver interface {
-	// TableKept tells what a topic's table holds.
-	TableKept(topic string, size TableSize)
-	// TablesForgotten tells which topics have a table still.
-	TablesForgotten(have func(topic string) bool)
+	// TablesKept tells by topic what its table holds: snapshots, data files, files of deletes, bytes of data files.
+	TablesKept(snapshots, files, deletes, bytes map[string]int64)
 	// UpkeepDone counts files that went, or came in the place of others; operation is drop, expire, reclaim, sweep or merge.
 	UpkeepDone(operation string, files int)
 	// UpkeepFailed counts what is tried again at a later tick.
 	UpkeepFailed(operation string)
-}
-
-// TableSize is what a table holds.
-type TableSize struct {
-	Snapshots, Files, Deletes int
-	Bytes                     int64 // of data files
 }
 
 // KeeperDependencies are what a keeper is made of.
@@ -97,6 +90,8 @@ type keptTopic struct {
 	starts                map[int32]int64 // log starts as the round before saw them
 	reclaim, sweep, merge time.Time       // when these are due
 	failed                string          // what was logged last
+	// What the table held when it was seen last.
+	snapshots, files, deletes, bytes int64
 }
 
 // NewKeeper makes a keeper.
@@ -138,14 +133,14 @@ func (k *Keeper) Wait() { k.running.Wait() }
 // round keeps one table after another. What fails at one does not hold up the others.
 func (k *Keeper) round(ctx context.Context, jobs []KeepJob) {
 	there := map[uuid.UUID]bool{}
-	names := map[string]bool{}
+	snapshots, files, deletes, bytes := map[string]int64{}, map[string]int64{}, map[string]int64{}, map[string]int64{}
 	for i := range jobs {
 		job := &jobs[i]
 		table, ok := k.Tables(job.Topic.ID)
 		if !ok || len(job.Partitions) == 0 {
 			continue
 		}
-		there[job.Topic.ID], names[job.Topic.Name] = true, true
+		there[job.Topic.ID] = true
 		k.settle(job.Partitions[0].Fence)
 		topic := k.topics[job.Topic.ID]
 		if topic == nil {
@@ -157,13 +152,15 @@ func (k *Keeper) round(ctx context.Context, jobs []KeepJob) {
 			return
 		}
 		k.tell(job.Topic.Name, topic, operation, err)
+		name := job.Topic.Name
+		snapshots[name], files[name], deletes[name], bytes[name] = topic.snapshots, topic.files, topic.deletes, topic.bytes
 	}
 	for id := range k.topics {
 		if !there[id] {
 			delete(k.topics, id)
 		}
 	}
-	k.Observer.TablesForgotten(func(topic string) bool { return names[topic] })
+	k.Observer.TablesKept(snapshots, files, deletes, bytes)
 }
 
 // settle notes since when this process leads, and Redis is the one it is.

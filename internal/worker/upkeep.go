@@ -25,7 +25,7 @@ func (k *Keeper) keep(ctx context.Context, table KeptTable, job *KeepJob, topic 
 	if s, err = k.retain(ctx, table, s, job, topic); err != nil {
 		return "drop", err
 	}
-	if err := k.measure(ctx, table, s, job); err != nil {
+	if err := topic.measure(ctx, table, s); err != nil {
 		return "table", err
 	}
 	settings, fence := k.Settings(), job.Partitions[0].Fence
@@ -49,26 +49,25 @@ func (k *Keeper) keep(ctx context.Context, table KeptTable, job *KeepJob, topic 
 	return "sweep", k.sweep(ctx, table, fence, settings, topic, job.Topic.Name)
 }
 
-// measure tells how large the table is.
-func (k *Keeper) measure(ctx context.Context, table KeptTable, s *tables.State, job *KeepJob) error {
+// measure notes how large the table is.
+func (t *keptTopic) measure(ctx context.Context, table KeptTable, s *tables.State) error {
 	files, err := table.Files(ctx, s)
 	if err != nil {
 		return err
 	}
-	size := TableSize{Snapshots: len(s.Snapshots()), Deletes: len(files.Deletes)}
+	t.snapshots, t.deletes, t.files, t.bytes = int64(len(s.Snapshots())), int64(len(files.Deletes)), 0, 0
 	for _, list := range files.Data {
-		size.Files += len(list)
+		t.files += int64(len(list))
 		for _, f := range list {
-			size.Bytes += f.Bytes
+			t.bytes += f.Bytes
 		}
 	}
-	k.Observer.TableKept(job.Topic.Name, size)
 	return nil
 }
 
 // merge rewrites small files, a bounded part at a time.
 func (k *Keeper) merge(ctx context.Context, table KeptTable, s *tables.State, fence int64, settings KeepSettings, topic *keptTopic) error {
-	if k.now().Before(topic.merge) {
+	if settings.NoMerge || k.now().Before(topic.merge) {
 		return nil
 	}
 	_, merged, err := table.Merge(ctx, s, fence, settings.Merge)

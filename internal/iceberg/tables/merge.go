@@ -13,22 +13,14 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
-	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 )
-
-// RowWriter writes one data file of rising offsets: datafile.Writer.
-type RowWriter interface {
-	Write(r *datafile.Row) error
-	Close() (datafile.Summary, error)
-}
 
 // MergeRules say which data files are rewritten, and how.
 type MergeRules struct {
-	TargetBytes int64 // about the size of a data file
-	MinFiles    int   // so many adjacent small files are merged although they do not fill one
-	MaxBytes    int64 // of files that one Merge reads, about: it takes one group at least
-	// Writer begins a data file of a partition, with the table's typed columns.
-	Writer func(dst io.Writer, partition int32, typed []datafile.Column) RowWriter
+	TargetBytes int64            // about the size of a data file
+	MinFiles    int              // so many adjacent small files are merged although they do not fill one
+	MaxBytes    int64            // of files that one Merge reads, about: it takes one group at least
+	Options     datafile.Options // of the files it writes; typed columns are those of the table
 	// Slow reads a data file that is being written no faster than it may be sent; nil: as fast as it goes.
 	Slow func(ctx context.Context, r io.Reader) io.Reader
 }
@@ -146,9 +138,8 @@ func (t *Table) mergeFile(ctx context.Context, base *State, a *Added, rows *merg
 	sized := &counter{w: write}
 	done := make(chan error, 1)
 	go func() {
-		columns := jsoncolumns.NewShredder(base.Columns(jsoncolumns.Limits{}).Columns())
-		f := r.Writer(sized, a.Partition, columns.Typed())
-		err := rows.copyTo(f, columns, func() bool { return sized.n >= 2*r.TargetBytes })
+		f := newRowWriter(sized, base, a.Partition, r.Options)
+		err := rows.copyTo(f, func() bool { return sized.n >= 2*r.TargetBytes })
 		if err == nil {
 			a.Summary, err = f.Close()
 		}

@@ -17,9 +17,7 @@ import (
 )
 
 func mergeRules(target int64) MergeRules {
-	return MergeRules{TargetBytes: target, MinFiles: 4, MaxBytes: 1 << 30, Writer: func(dst io.Writer, partition int32, typed []datafile.Column) RowWriter {
-		return datafile.NewWriter(dst, partition, datafile.Options{PageBytes: 2000, RowGroupBytes: 20_000, CreatedBy: "test", Typed: typed})
-	}}
+	return MergeRules{TargetBytes: target, MinFiles: 4, MaxBytes: 1 << 30, Options: datafile.Options{PageBytes: 2000, RowGroupBytes: 20_000, CreatedBy: "test"}}
 }
 
 // offsets reads all rows of a partition, as a reader of the table does, and wants their values to be right.

@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
-	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 )
 
 // mergeRead is how much of a data file is read at once: some pages.
@@ -116,15 +115,13 @@ func (m *mergedRows) take() {
 	}
 }
 
-// copyTo writes rows until it is enough or there are no more. Typed columns are made of the values again: what they have
-// depends on the value and the columns that there are alone.
-func (m *mergedRows) copyTo(w RowWriter, columns *jsoncolumns.Shredder, enough func() bool) error {
+// copyTo writes rows until it is enough or there are no more.
+func (m *mergedRows) copyTo(w rowWriter, enough func() bool) error {
 	for !enough() {
 		row, err := m.peek()
 		if err != nil || row == nil {
 			return err
 		}
-		row.Cells, _ = columns.Cells(row.Value)
 		if err := w.Write(row); err != nil {
 			return err
 		}

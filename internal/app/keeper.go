@@ -1,0 +1,51 @@
+package app
+
+import (
+	"log/slog"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/worker"
+)
+
+const (
+	// metadataBytes is the size of a table's metadata file above which snapshots go.
+	metadataBytes = 512 << 10
+	// mergePart is how many target file sizes one step of merging reads.
+	mergePart = 4
+	// pageBytes of a data file: a seek reads a page of each column.
+	pageBytes = 128 << 10
+)
+
+// openKeeper makes what keeps the tables of the remote tier in order; nil: there is none.
+func (b *Broker) openKeeper(p *parts, log *slog.Logger) *worker.Keeper {
+	if p.tier == nil {
+		return nil
+	}
+	return worker.NewKeeper(worker.KeeperDependencies{
+		Redis: p.shard, Times: p.reader, Observer: b.metrics, Log: log,
+		Settings: b.keepSettings,
+		Tables: func(topic uuid.UUID) (worker.KeptTable, bool) {
+			entry, ok := p.store.TableOf(topic)
+			if !ok {
+				return nil, false
+			}
+			return p.tier.Table(entry), true
+		},
+	})
+}
+
+func (b *Broker) keepSettings() worker.KeepSettings {
+	r := &b.cfg.Storage.Remote
+	u := &r.Upkeep
+	return worker.KeepSettings{
+		NoMerge: !u.MergeEnabled, OrphanAge: u.OrphanMaxAge,
+		Snapshots: tables.Rules{MaxAge: u.SnapshotMaxAge, MinCount: u.SnapshotMinCount, MaxCount: u.SnapshotMaxCount, MaxBytes: metadataBytes},
+		Merge: tables.MergeRules{
+			TargetBytes: int64(r.FileSize), MinFiles: u.MergeMinFiles, MaxBytes: mergePart * int64(r.FileSize),
+			Options: datafile.Options{PageBytes: pageBytes, RowGroupBytes: int(r.RowGroupSize), KeyBloom: r.BloomFilter, CreatedBy: b.opt.Version},
+		},
+	}
+}

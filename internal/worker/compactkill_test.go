@@ -15,6 +15,7 @@ type fuse struct {
 	listener net.Listener
 	redis    string
 	before   func() // each command, if it is set
+	blown    func() // is called when it blows, if it is set
 	mu       sync.Mutex
 	left     int
 	used     int
@@ -78,6 +79,9 @@ func (f *fuse) serve(c net.Conn) {
 		}
 		f.mu.Unlock()
 		if over {
+			if f.blown != nil {
+				f.blown()
+			}
 			f.blow()
 			return
 		}

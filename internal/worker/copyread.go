@@ -20,10 +20,10 @@ type copyPage struct {
 	err   error // why there is no page after this one
 }
 
-// keep copies b; nil stays nil.
+// keep copies b; nil stays nil, and empty empty.
 func (p *copyPage) keep(b []byte) []byte {
-	if b == nil {
-		return nil
+	if len(b) == 0 {
+		return b[:0:0]
 	}
 	if cap(p.arena)-len(p.arena) < len(b) {
 		p.arena = make([]byte, 0, max(pageBytes, len(b))) // rows before keep the old one alive

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sort"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	objectstore "github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
@@ -91,6 +93,17 @@ func (r *registry) EnsureTable(_ context.Context, t *metadata.Topic) (metadata.T
 	return e, nil
 }
 
+func (r *registry) find(id uuid.UUID) (metadata.Table, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.list {
+		if e.TopicID == id {
+			return e, true
+		}
+	}
+	return metadata.Table{}, false
+}
+
 func (r *registry) TableOf(uuid.UUID) (metadata.Table, bool) { return metadata.Table{}, false }
 func (r *registry) Tables() []metadata.Table                 { return r.list }
 
@@ -158,6 +171,16 @@ func (c *copyRig) table(p *part) Table {
 	return table
 }
 
+// exists tells whether the table is on the store.
+func (c *copyRig) exists(p *part) bool {
+	c.Helper()
+	_, err := c.table(p).State(c.Context())
+	if err != nil && !errors.Is(err, chain.ErrNoTable) {
+		c.Fatal(err)
+	}
+	return err == nil
+}
+
 // files are those of the table, of one partition.
 func (c *copyRig) files(p *part) ([]tables.File, *tables.State) {
 	c.Helper()
@@ -170,7 +193,7 @@ func (c *copyRig) files(p *part) ([]tables.File, *tables.State) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	return files.Data[0], state
+	return files.Data[p.number], state
 }
 
 // source reads a file of a store.
@@ -228,8 +251,8 @@ func (c *copyRig) holds(p *part, from, to int64) {
 	if int64(len(rows)) != to-from {
 		c.Fatalf("%s: %d rows in the table, want %d", p.topic.Name, len(rows), to-from)
 	}
-	if _, state := c.files(p); state.Ends[0] != to {
-		c.Errorf("%s: the table ends at %d, want %d", p.topic.Name, state.Ends[0], to)
+	if _, state := c.files(p); state.Ends[p.number] != to {
+		c.Errorf("%s: the table ends at %d, want %d", p.topic.Name, state.Ends[p.number], to)
 	}
 }
 

@@ -95,16 +95,25 @@ type part struct {
 	keys  redisstream.Keys
 	topic *metadata.Topic
 	next  int64 // offset
+	// number is the partition's.
+	number int32
 }
 
 // create makes a topic of one partition that was written to.
 func (r *rig) create(name string, configs map[string]string) *part {
 	r.Helper()
 	id := uuid.Must(uuid.NewV7())
-	topic := &metadata.Topic{Name: name, ID: id, Partitions: 1, Configs: configs, Config: r.schema.Effective(name, configs)}
+	topic := &metadata.Topic{Name: name, ID: id, Configs: configs, Config: r.schema.Effective(name, configs)}
 	r.topics.topics = append(r.topics.topics, topic)
-	p := &part{rig: r, keys: redisstream.NewKeys("korvet", name, 0), topic: topic}
-	r.do("HSET", p.keys.Leader, "topic", fmt.Sprintf("%x", id[:]), "owner", "1/x", "token", "T", "epoch", "0")
+	return r.another(topic)
+}
+
+// another makes one more partition of a topic, which was written to.
+func (r *rig) another(topic *metadata.Topic) *part {
+	r.Helper()
+	p := &part{rig: r, keys: redisstream.NewKeys("korvet", topic.Name, topic.Partitions), topic: topic, number: topic.Partitions}
+	topic.Partitions++
+	r.do("HSET", p.keys.Leader, "topic", fmt.Sprintf("%x", topic.ID[:]), "owner", "1/x", "token", "T", "epoch", "0")
 	r.do("XGROUP", "CREATE", p.keys.Stream, "x", "0", "MKSTREAM")
 	r.do("XGROUP", "DESTROY", p.keys.Stream, "x")
 	r.do("XSETID", p.keys.Stream, "1-18446744073709551615")

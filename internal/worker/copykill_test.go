@@ -1,0 +1,134 @@
+package worker
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/iceberg/storetest"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// mortal is a worker whose process dies after so many commands to Redis, or operations of the store: nothing that it begins then
+// is done.
+type mortal struct {
+	storage *Storage
+	fuse    *fuse
+	store   *storetest.Cut
+}
+
+// never is more than a worker does.
+const never = 1 << 30
+
+// mortal makes one. dies tells how the last operation of the store is lost.
+func (c *copyRig) mortal(commands, operations int, how storetest.How) *mortal {
+	m := &mortal{fuse: newFuse(c, c.redis.Addr(), commands), store: storetest.NewCut(c.plain)}
+	shard := openShard(c, "redis://"+m.fuse.listener.Addr().String())
+	m.fuse.blown = func() { m.store.Limit(0, storetest.Before, nil) }
+	m.store.Limit(operations, how, m.fuse.blow)
+	m.storage = c.worker("1/mortal")
+	m.storage.Redis = shard
+	m.storage.Gone = func(string) bool { return true }
+	m.storage.Copier = c.copier(shard)
+	m.storage.Copier.Tables = c.tablesOn(m.store)
+	return m
+}
+
+// works has it make ticks until it dies. It reports whether it did.
+func (m *mortal) works(c *copyRig, ticks int) (died bool) {
+	for range ticks {
+		_ = m.storage.RunOnce(c.Context()) // what it could not do shows in what it left
+	}
+	m.fuse.mu.Lock()
+	died = m.fuse.left == 0 || m.store.Dead()
+	m.fuse.mu.Unlock()
+	m.fuse.blow()
+	return died
+}
+
+// everywhere checks that each of the offsets below end is in Redis or in the table, and in the table once.
+func (c *copyRig) everywhere(p *part, end int64) {
+	c.Helper()
+	seen := make([]int, end)
+	if _, ok := c.tables.find(p.topic.ID); ok && c.exists(p) {
+		last := int64(-1)
+		for _, r := range c.rows(p) {
+			if r.Offset <= last {
+				c.Fatalf("offset %d of the table follows %d", r.Offset, last)
+			}
+			last = r.Offset
+			seen[r.Offset]++
+		}
+	}
+	v := p.view()
+	for _, stream := range v.Streams(p.keys) {
+		sink := offsets{}
+		if _, err := p.shard.Range(p.Context(), stream, redisstream.ID{}, true, 100_000, &sink); err != nil {
+			c.Fatal(err)
+		}
+		for _, o := range sink {
+			seen[o]++
+		}
+	}
+	for o, n := range seen {
+		if n == 0 {
+			c.Fatalf("offset %d is lost", o)
+		}
+	}
+	if v.TieredEnd > 0 {
+		if _, state := c.files(p); state.Ends[p.number] < v.TieredEnd {
+			c.Fatalf("noted up to %d, the table ends at %d", v.TieredEnd, state.Ends[p.number])
+		}
+	}
+}
+
+type offsets []int64
+
+func (o *offsets) PutEntry(e *redisstream.Entry) bool {
+	*o = append(*o, e.Record.Offset)
+	return true
+}
+
+func TestWorkerThatDiesBetweenAnyTwoOperationsCopiesAllOnce(t *testing.T) {
+	c := newCopyRig(t)
+	c.set.TargetFileBytes, c.set.RowGroupBytes, c.set.Threads = 4000, 2000, 1
+	number := 0
+	try := func(commands, operations int, how storetest.How) (died bool) {
+		number++
+		p := c.tiered(fmt.Sprintf("t%d", number), map[string]string{"local.retention.ms": "60000"})
+		c.topics.topics = c.topics.topics[len(c.topics.topics)-1:]
+		for range 3 {
+			p.addSealed(40, time.Hour, 50)
+		}
+		p.add(3, 0, 50)
+		died = c.mortal(commands, operations, how).works(c, 2)
+		c.everywhere(p, p.next)
+		c.storage = c.worker("1/next")
+		c.storage.Gone = func(string) bool { return true }
+		c.storage.Copier = c.copier(c.shard)
+		for range 3 {
+			c.tick()
+		}
+		c.holds(p, 0, 120)
+		p.places(0, 120, 120)
+		p.expect(0, 120)
+		return died
+	}
+	if try(never, never, storetest.Before) {
+		t.Fatal("died of nothing")
+	}
+	for name, one := range map[string]func(n int) bool{
+		"commands to Redis":                         func(n int) bool { return try(n, never, storetest.Before) },
+		"operations of the store":                   func(n int) bool { return try(never, n, storetest.Before) },
+		"operations, and one that was not answered": func(n int) bool { return try(never, n, storetest.After) },
+	} {
+		n := 0
+		for one(n) {
+			n++
+		}
+		t.Logf("died after each of %d %s", n, name)
+		if n < 10 {
+			t.Errorf("died %d times only", n)
+		}
+	}
+}

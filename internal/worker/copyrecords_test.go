@@ -1,0 +1,208 @@
+package worker
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/korvet-io/korvet/internal/compress"
+	"github.com/korvet-io/korvet/internal/dictionary"
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	"github.com/korvet-io/korvet/internal/record"
+)
+
+// xadd writes one entry with the fields given, as a broker does.
+func (p *part) xadd(ms int64, fields ...string) {
+	p.Helper()
+	id := fmt.Sprintf("%d-%d", ms, p.next)
+	p.do(append([]string{"XADD", p.keys.Stream, id}, fields...)...)
+	p.do("HSET", p.keys.State("T"), "last", id)
+	p.next++
+}
+
+func headers(pairs ...string) string {
+	section := []byte{byte(len(pairs))} // varint of half as many pairs
+	for k := 0; k < len(pairs); k += 2 {
+		var value []byte
+		if pairs[k+1] != "null" {
+			value = []byte(pairs[k+1])
+		}
+		section = record.AppendHeader(section, pairs[k], value)
+	}
+	return string(section)
+}
+
+func TestRecordsAreCopiedAsTheyAre(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("odd", nil)
+	ms := c.now() - 10_000
+	many := headers("a", "null", "a", "", "b", "x", "a", "1")
+	p.xadd(ms, "value", "", "timestamp", "5")
+	p.xadd(ms, "value", "v", "key", "", "timestamp", "-1")
+	p.xadd(ms+1, "key", "k", "timestamp", "7")
+	p.xadd(ms+1, "headers", "\x00") // all are null, and the timestamp is that of the append
+	p.do("XADD", p.keys.Stream, fmt.Sprintf("%d-0", ms+2), "hello", "stranger")
+	p.xadd(ms+3, "value", "w", "headers", many, "timestamp", "99999999999999")
+	p.do("XADD", p.keys.Stream, fmt.Sprintf("%d-2", ms+4), "value", "its offset does not rise")
+	p.xadd(ms+5, "value", "last", "timestamp", "1")
+	p.seal()
+	c.tick()
+	want := []datafile.Row{
+		{Record: record.Record{Offset: 0, Timestamp: 5, Value: []byte{}}, AppendMs: ms},
+		{Record: record.Record{Offset: 1, Timestamp: -1, Value: []byte("v"), Key: []byte{}}, AppendMs: ms},
+		{Record: record.Record{Offset: 2, Timestamp: 7, Key: []byte("k")}, AppendMs: ms + 1},
+		{Record: record.Record{Offset: 3, Timestamp: ms + 1}, AppendMs: ms + 1},
+		{Record: record.Record{Offset: 4, Timestamp: 99999999999999, Value: []byte("w"), Headers: []byte(many)}, AppendMs: ms + 3},
+		{Record: record.Record{Offset: 5, Timestamp: 1, Value: []byte("last")}, AppendMs: ms + 5},
+	}
+	got := c.rows(p)
+	for i := range got {
+		got[i].Position, got[i].Cells = 0, nil
+	}
+	if fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
+		t.Errorf("the table has\n%#v\nwant\n%#v", got, want)
+	}
+}
+
+func TestRecordsBelowTheLogStartAreLeftOut(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("trimmed", nil)
+	p.addSealed(10, time.Minute, 10)
+	p.addSealed(10, time.Minute, 10)
+	p.addSealed(10, time.Minute, 10)
+	p.do("HSET", p.keys.Segments, "start", "13")
+	c.tick()
+	c.holds(p, 13, 30)
+}
+
+func TestLogsWithHolesAreCopied(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("holes", nil)
+	p.add(10, time.Minute, 10)
+	first := p.view().First.Ms
+	p.do("XDEL", p.keys.Stream, fmt.Sprintf("%d-3", first), fmt.Sprintf("%d-9", first), fmt.Sprintf("%d-0", first))
+	p.seal()
+	p.addSealed(5, time.Minute, 10)
+	c.tick()
+	if rows, files := c.rows(p), c.copied.files; len(rows) != 12 || files != 1 {
+		t.Errorf("%d rows in %d files", len(rows), files)
+	}
+	p.places(0, 0, 15)
+}
+
+func TestValuesOfEveryCodecAreCopiedDecoded(t *testing.T) {
+	c := newCopyRig(t)
+	for _, codec := range []compress.Codec{compress.Gzip, compress.Snappy, compress.LZ4, compress.Zstd} {
+		p := c.tiered("c-"+codec.String(), map[string]string{"storage.compression.type": codec.String(), "storage.compression.dictionary.enabled": "false"})
+		ms := c.now() - 5000
+		for i := range 20 {
+			value := bytes.Repeat([]byte{byte(i)}, 1000*i) // the first is empty
+			p.xadd(ms, "value", string(codec.Append(nil, value, nil)))
+		}
+		p.xadd(ms, "key", "null value")
+		p.seal()
+		c.tick()
+		rows := c.rows(p)
+		if len(rows) != 21 || rows[20].Value != nil || rows[0].Value == nil || len(rows[0].Value) != 0 {
+			t.Fatalf("%s: %d rows", codec, len(rows))
+		}
+		for i := range 20 {
+			if !bytes.Equal(rows[i].Value, bytes.Repeat([]byte{byte(i)}, 1000*i)) {
+				t.Errorf("%s: value %d is another one", codec, i)
+			}
+		}
+	}
+}
+
+// trained is a zstd dictionary of some values.
+func trained(t *testing.T, id uint32) *compress.Dictionary {
+	t.Helper()
+	var samples [][]byte
+	for i := range 500 {
+		samples = append(samples, fmt.Appendf(nil, `{"order":"%d-%s","state":"paid","currency":"EUR"}`, i, rand.Text()))
+	}
+	blob, err := compress.Train(samples, 8<<10, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := compress.NewDictionary(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestValuesWithDictionariesAreCopiedDecoded(t *testing.T) {
+	c := newCopyRig(t)
+	c.storage.Copier.Dictionaries = dictionary.New(dictionary.DefaultSettings(), dictionary.Dependencies{Store: c.shard, Log: slog.New(slog.DiscardHandler)})
+	p := c.tiered("dictionaries", map[string]string{"storage.compression.type": "zstd", "storage.compression.dictionary.enabled": "true"})
+	ms := c.now() - 5000
+	var want []string
+	for id := range uint32(3) {
+		d := trained(t, 1000+id)
+		p.do("HSET", p.keys.Dictionaries, fmt.Sprint(1000+id), string(d.Blob()))
+		for i := range 5 {
+			value := fmt.Sprintf(`{"order":"%d-%s","state":"paid","currency":"EUR"}`, i, rand.Text())
+			want = append(want, value)
+			p.xadd(ms, "value", string(compress.Zstd.Append(nil, []byte(value), d)))
+		}
+	}
+	p.seal()
+	c.tick()
+	rows := c.rows(p)
+	if len(rows) != len(want) {
+		t.Fatalf("%d rows, failures %v, log %s", len(rows), c.copied.failures, c.log)
+	}
+	for i := range rows {
+		if string(rows[i].Value) != want[i] {
+			t.Errorf("value %d is %q, want %q", i, rows[i].Value, want[i])
+		}
+	}
+}
+
+func TestRecordThatCannotBeReadStopsItsPartitionOnly(t *testing.T) {
+	c := newCopyRig(t)
+	good := c.tiered("bad", map[string]string{"storage.compression.type": "gzip", "storage.compression.dictionary.enabled": "false"})
+	bad, odd := c.another(good.topic), c.another(good.topic)
+	ms := c.now() - 5000
+	for i := range 10 {
+		for _, p := range []*part{good, bad, odd} {
+			value, section := string(compress.Gzip.Append(nil, fmt.Append(nil, "value ", i), nil)), headers("a", "b")
+			if p == bad && i == 4 {
+				value = "not gzip"
+			}
+			if p == odd && i == 0 {
+				section = "\x08x"
+			}
+			p.xadd(ms, "value", value, "headers", section)
+		}
+	}
+	for _, p := range []*part{good, bad, odd} {
+		p.seal()
+	}
+	for range 4 {
+		c.tick()
+	}
+	c.holds(good, 0, 10)
+	c.holds(bad, 0, 4)
+	if files, state := c.files(odd); len(files) != 0 || state.Ends[2] != 0 {
+		t.Errorf("files %+v of a partition whose first record cannot be read", files)
+	}
+	bad.places(0, 0, 4)
+	want := "topic bad partition 1: a record cannot be read: offset 4"
+	if c.logged(want) != 1 || c.logged("topic bad partition 2: a record cannot be read: offset 0") != 1 {
+		t.Errorf("logged %d times that there is a bad record:\n%s", c.logged(want), c.log)
+	}
+	if c.copied.failures["decode"] < 8 || c.copied.files != 2 {
+		t.Errorf("told %+v", c.copied)
+	}
+	bad.do("HSET", bad.keys.Segments, "start", "10") // DeleteRecords takes them away
+	odd.do("HSET", odd.keys.Segments, "start", "10")
+	c.tick()
+	if c.logged("works again") != 1 {
+		t.Errorf("it does not say that it works again:\n%s", c.log)
+	}
+}

@@ -38,13 +38,11 @@ func (s *Store) checkTable(ctx context.Context, t *Topic, configs map[string]str
 	if _, has := s.TableOf(t.ID); !has {
 		return nil
 	}
-	if err := s.refreshTables(ctx); err != nil {
-		return err
+	_, has, err := s.FindTable(ctx, t.ID)
+	if err == nil && has {
+		err = ErrTableLeaving
 	}
-	if _, has := s.TableOf(t.ID); has {
-		return ErrTableLeaving
-	}
-	return nil
+	return err
 }
 
 // maxFolderName bounds a table's name in its location: with what follows it is a file name everywhere.
@@ -68,6 +66,15 @@ func TableName(topic string) string {
 func (s *Store) TableOf(topicID uuid.UUID) (Table, bool) {
 	t, ok := s.tables.Load().byTopic[topicID]
 	return t, ok
+}
+
+// FindTable asks Redis for the table of a life of a topic; false where it has none. ErrUnavailable.
+func (s *Store) FindTable(ctx context.Context, topicID uuid.UUID) (Table, bool, error) {
+	if err := s.refreshTables(ctx); err != nil {
+		return Table{}, false, err
+	}
+	t, ok := s.TableOf(topicID)
+	return t, ok, nil
 }
 
 // Tables lists the tables that topics have, by name, from memory. It must not be changed.

@@ -22,6 +22,8 @@ const orphaned = time.Minute
 // TableList is the list of tables of the remote tier. All methods are safe for concurrent use.
 type TableList interface {
 	TableOf(topic uuid.UUID) (metadata.Table, bool)
+	// FindTable asks for it anew.
+	FindTable(ctx context.Context, topic uuid.UUID) (metadata.Table, bool, error)
 	Tables() []metadata.Table
 	// TopicGone tells whether the topic of a table is gone, and its deletion done. When in doubt it is not.
 	TopicGone(ctx context.Context, t metadata.Table) (bool, error)
@@ -44,6 +46,7 @@ type dropped struct {
 	gone    map[string]time.Time // locations of tables whose topic is gone, and when that was found first
 	now     func() time.Time
 	failing bool // the last look at the objects failed, and the log says so
+	told    bool // that there are tables and no remote tier in this process
 }
 
 // dropOf parts a topic that is being deleted from its table.
@@ -51,9 +54,9 @@ func (w *Worker) dropOf(ctx context.Context, topic uuid.UUID) error {
 	if w.dropped.tables == nil {
 		return nil
 	}
-	t, ok := w.dropped.tables.TableOf(topic)
-	if !ok {
-		return nil
+	t, ok, err := w.dropped.tables.FindTable(ctx, topic)
+	if err != nil || !ok {
+		return err
 	}
 	return w.dropped.tables.DropTable(ctx, t)
 }
@@ -66,6 +69,11 @@ func (w *Worker) FinishTables(ctx context.Context) error {
 	}
 	problems := []error{w.dropOrphans(ctx)}
 	if d.objects == nil {
+		if all := d.tables.Tables(); len(all) > 0 && !d.told {
+			d.told = true
+			w.log.Warn("topics have remote storage and korvet.storage.remote.path is not set here: this process cannot read what only their tables have, nor copy or delete anything there; set it as the others have it",
+				"tables", len(all), "topic", all[0].Topic)
+		}
 		return errors.Join(problems...)
 	}
 	var failed []error

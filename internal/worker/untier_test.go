@@ -27,6 +27,11 @@ func (l *tableList) TableOf(topic uuid.UUID) (metadata.Table, bool) {
 	return metadata.Table{}, false
 }
 
+func (l *tableList) FindTable(_ context.Context, topic uuid.UUID) (metadata.Table, bool, error) {
+	t, ok := l.TableOf(topic)
+	return t, ok, nil
+}
+
 func (l *tableList) DropTable(_ context.Context, t metadata.Table) error {
 	if l.fails == nil {
 		l.tables, l.dropped = nil, append(l.dropped, t)

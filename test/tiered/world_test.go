@@ -58,18 +58,24 @@ func start(t *testing.T, p place, more ...string) *world {
 	t.Helper()
 	args := append(append(append([]string{}, quick...), p.args...), more...)
 	w := &world{T: t, place: p, Broker: harness.Start(t, harness.Options{Own: true, Args: args})}
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	w.client, w.admin = client, kadm.NewClient(client)
+	w.connect()
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(w.Logs())
 		}
 	})
 	return w
+}
+
+// connect makes a client that knows nothing of topics yet.
+func (w *world) connect() {
+	w.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(client.Close)
+	w.client, w.admin = client, kadm.NewClient(client)
 }
 
 // tiered are the settings of a topic whose segments leave Redis at once.

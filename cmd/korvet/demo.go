@@ -41,8 +41,11 @@ func newDemo(e *env) *cobra.Command {
 		Short: "Start a Redis and a broker and stream made-up shop events through them, with a live view",
 		Long: `Start a Redis and a broker, both on this machine's loopback address, and stream made-up shop events through the
 topic "events", where a group of two consumers reads them, with a live view of how they come and go: Redis keeps them in
-segments of a few seconds, their values compressed with a dictionary, for a minute. Not on a terminal, and with
---verbose, it prints one line a second. Ctrl-C stops everything; the data stays and the next run goes on from there.`,
+segments of a few seconds, their values compressed with a dictionary, which are copied to an Iceberg table in the data
+directory and leave Redis soon after: consumers read one log over both, and DuckDB and others query the table. Not on a
+terminal, and with --verbose, it prints one line a second. Ctrl-C stops everything; the data stays and the next run goes on
+from there. With --redis-uri there is no table, for other brokers on that Redis would not know where it is, and records go
+after a minute.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), e) },
 	}
@@ -53,7 +56,7 @@ segments of a few seconds, their values compressed with a dictionary, for a minu
 	flags.IntVar(&f.kafkaPort, "kafka-port", 9092, "port for Kafka clients; 0: any free one")
 	flags.IntVar(&f.httpPort, "http-port", 8080, "port of /livez, /readyz and /metrics; 0: any free one")
 	flags.StringVar(&f.redisURI, "redis-uri", "", "use this Redis instead of one of the demo's own, as broker "+demoBroker+" beside those that are there")
-	flags.StringVar(&f.dataDir, "data-dir", "", "`folder` for the data of the demo's own Redis (default: korvet/demo in the user's data directory)")
+	flags.StringVar(&f.dataDir, "data-dir", "", "`folder` for the data of the demo's own Redis and for the table (default: korvet/demo in the user's data directory)")
 	flags.BoolVar(&f.verbose, "verbose", false, "print the broker's log, and no live view")
 	return cmd
 }
@@ -114,7 +117,11 @@ func (f *demoFlags) options(e *env) (app.Options, error) {
 	if f.redisURI != "" {
 		settings = append(settings, "korvet.redis.uri="+f.redisURI, "korvet.broker.id="+demoBroker)
 	} else {
-		settings = append(settings, "korvet.redis.data-dir="+f.dataDir)
+		dir, err := filepath.Abs(f.dataDir)
+		if err != nil {
+			return app.Options{}, fmt.Errorf("find data directory: %w", err)
+		}
+		settings = append(settings, "korvet.redis.data-dir="+dir, "korvet.storage.remote.path=file://"+filepath.ToSlash(filepath.Join(dir, "tier")))
 	}
 	if !f.verbose {
 		settings = append(settings, "korvet.log.level=warn")
@@ -172,12 +179,18 @@ func (f *demoFlags) stream(ctx context.Context, e *env, broker *app.Broker, c *c
 		redisPort = broker.RedisAddr() // a socket's path
 	}
 	places := demo.Places{Kafka: broker.KafkaAddr(), HTTP: broker.HTTPAddr(), Redis: broker.RedisAddr(), RedisPort: redisPort, Namespace: c.Namespace, Program: os.Args[0]}
+	if c.Storage.Remote.Path != "" {
+		places.Catalog = "http://" + places.HTTP + "/iceberg"
+	}
 	var terminal *demo.Terminal
 	if screen, ok := e.out.(*os.File); ok && !f.verbose {
 		terminal = demo.OpenTerminal(screen, variable(e.vars, "TERM"))
 	}
 	if terminal == nil {
 		fmt.Fprintf(e.out, "kafka %s, http %s, redis %s, topic %s\n", places.Kafka, places.HTTP, places.Redis, demo.Topic)
+		if places.Catalog != "" {
+			fmt.Fprintf(e.out, "tables at %s (Iceberg REST catalog), in DuckDB: %s\n", places.Catalog, strings.Join(places.SQL(), " "))
+		}
 	}
 	acked, err := demo.Run(ctx, demo.Options{
 		Places: places, Rate: f.rate, Records: f.records,

@@ -90,9 +90,24 @@ func TestDemoSealsSegmentsWhileOneLooksOn(t *testing.T) {
 	h := newHome(t)
 	r := h.start(h.demo("--rate", "20000")...)
 	eventually(t, "sealed segments, a dictionary, and what values take:\n", r.out, func() bool {
-		return regexp.MustCompile(`codec=zstd\+dictionary sealed=[1-9]\d* dropped=\d+ values=[1-9]\S* stored_as=[1-9]\S* in_redis=[1-9]`).MatchString(r.out.String())
+		return regexp.MustCompile(`codec=zstd\+dictionary sealed=[1-9]\d* gone=\d+ values=[1-9]\S* stored_as=[1-9]\S* in_redis=[1-9]`).MatchString(r.out.String())
 	})
 	r.interrupt(syscall.SIGINT)
+}
+
+func TestDemoMovesSegmentsToItsTable(t *testing.T) {
+	h := newHome(t)
+	r := h.start(h.demo("--rate", "5000")...)
+	eventually(t, "segments that only the table has:\n", r.out, func() bool {
+		return regexp.MustCompile(`in_table=[1-9]\d* only_in_table=[1-9]`).MatchString(r.out.String())
+	})
+	if !strings.Contains(r.out.String(), "/iceberg (Iceberg REST catalog)") {
+		t.Errorf("no catalog is named: %s", r.out)
+	}
+	r.interrupt(syscall.SIGINT)
+	if _, err := os.Stat(filepath.Join(h.dir, "demo", "tier", "korvet")); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestDemoEndsOnCtrlCAndLeavesNoProcess(t *testing.T) {

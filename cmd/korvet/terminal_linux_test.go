@@ -57,7 +57,7 @@ func TestDemoShowsALiveViewOnATerminalAndGivesTheScreenBack(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\x1b[?1049h\x1b[?25l", "korvet demo", "records/s", "p50", "redis memory", "events-2", "XREVRANGE korvet:storage:local:events:0", "customer-", "demo-consumers  Stable", "demo-consumer-2", "local tier  3 open", "offsets   records   values   stored in redis   age"} {
+	for _, want := range []string{"\x1b[?1049h\x1b[?25l", "korvet demo", "records/s", "p50", "redis memory", "events-2", "XREVRANGE korvet:storage:local:events:0", "customer-", "demo-consumers  Stable", "demo-consumer-2", "redis  3 open", "ATTACH", "offsets   records   values   stored in redis   age"} {
 		eventually(t, want+" on the screen:\n", screen, func() bool { return strings.Contains(screen.String(), want) })
 	}
 	child := h.child()

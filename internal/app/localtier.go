@@ -84,6 +84,8 @@ func readRegistry(l *demo.Log, registry rueidis.RedisResult, now time.Time) erro
 		l.Open.First = last + 1
 	}
 	l.Open.Next = l.Open.First
+	l.Start, _ = strconv.ParseInt(fields["start"], 10, 64)   // absent: 0
+	l.Tiered, _ = strconv.ParseInt(fields["tiered"], 10, 64) // absent: 0
 	for field, text := range fields {
 		number, ok := strings.CutPrefix(field, "s:")
 		if !ok {

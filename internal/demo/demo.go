@@ -24,15 +24,22 @@ const Partitions = 3
 
 const codecSetting = "storage.compression.type"
 
-// settings are the topic's: segments that are sealed and dropped while one looks on. What was produced a minute ago has
-// been read by then.
-func settings() map[string]*string {
-	return map[string]*string{
+// settings are the topic's: segments that are sealed, copied to the table and dropped while one looks on. Without a remote tier
+// they go after a minute: what was produced has been read by then.
+func settings(remote bool) map[string]*string {
+	s := map[string]*string{
 		codecSetting:    kadm.StringPtr("zstd"),
 		"segment.ms":    kadm.StringPtr("8000"),
 		"segment.bytes": kadm.StringPtr("1048576"),
 		"retention.ms":  kadm.StringPtr("60000"),
 	}
+	if remote {
+		s["retention.ms"] = kadm.StringPtr("3600000")
+		s["local.retention.ms"] = kadm.StringPtr("10000")
+		s["remote.storage.enable"] = kadm.StringPtr("true")
+		s["remote.storage.iceberg.value.format"] = kadm.StringPtr("json")
+	}
+	return s
 }
 
 // Options are how the demo runs.
@@ -133,7 +140,7 @@ func (r *run) connect(ctx context.Context) error {
 
 // prepare creates the topic, and notes where this run's records begin. A topic that is there already keeps its settings.
 func (r *run) prepare(ctx context.Context, admin *kadm.Client) error {
-	if _, err := admin.CreateTopic(ctx, Partitions, -1, settings(), Topic); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+	if _, err := admin.CreateTopic(ctx, Partitions, -1, settings(r.opt.Places.Catalog != ""), Topic); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 		return fmt.Errorf("create topic %s: %w", Topic, err)
 	}
 	configs, err := admin.DescribeTopicConfigs(ctx, Topic)

@@ -95,9 +95,9 @@ func TestFramesFitTheScreen(t *testing.T) {
 func TestNothingButTheEventIsCutAt80Columns(t *testing.T) {
 	const place = "127.0.0.1:65535"
 	segment := Segment{Number: 1234, First: 199_999_999, Next: 200_000_000, Values: 1 << 30, Stored: 1 << 29, Bytes: 1 << 29, Age: time.Minute}
-	tier := Tier{Codec: "zstd", Dictionary: true, Logs: []Log{{Sealed: []Segment{segment, segment}, Open: segment}, {}, {}}}
+	tier := Tier{Codec: "zstd", Dictionary: true, Logs: []Log{{Sealed: []Segment{segment, segment}, Open: segment, Start: 100_000_000, Tiered: 199_999_999}, {}, {}}}
 	s := Sample{GroupState: "Stable", Tier: tier, Partitions: []Partition{{Start: 100_000_000, End: 200_000_000, Committed: 123_456_789, Reader: 2}}, LastEvent: "{}"}
-	for _, line := range lines(Places{Kafka: place, HTTP: place, Redis: place, RedisPort: "65535", Namespace: "korvet", Program: "bin/korvet"}, s, 0) {
+	for _, line := range lines(Places{Kafka: place, HTTP: place, Redis: place, RedisPort: "65535", Namespace: "korvet", Program: "bin/korvet", Catalog: "http://" + place + "/iceberg"}, s, 40) {
 		if n := utf8.RuneCountInString(line); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
 		}
@@ -106,8 +106,8 @@ func TestNothingButTheEventIsCutAt80Columns(t *testing.T) {
 
 func TestPlainLinesHoldOneValueAWord(t *testing.T) {
 	s := Sample{Elapsed: 2 * time.Second, InRate: 49.6, OutRate: 50, In: 100, Out: 99, P50: 612 * time.Microsecond, P99: 3 * time.Millisecond, RedisMemory: 3 << 20, Partitions: []Partition{{End: 40, Committed: 39, Reader: 1}, {End: 30, Committed: 30, Reader: 1}, {End: 30, Start: 20, Reader: 2}}, Failed: 1,
-		Tier: Tier{Codec: "zstd", Dictionary: true, Logs: []Log{{Sealed: []Segment{{Number: 2, Values: 3000, Stored: 1000, Bytes: 2048}}, Open: Segment{Number: 3}}}}}
-	const want = "2s in=50/s out=50/s total_in=100 total_out=99 ack_p50=0.61ms ack_p99=3.00ms redis_memory=3.0MB log_start=0,0,20 log_end=40,30,30 lag=1,0,10 read_by=1,1,2 codec=zstd+dictionary sealed=1 dropped=2 values=2.9KB stored_as=1.0KB in_redis=2.0KB failed=1"
+		Tier: Tier{Codec: "zstd", Dictionary: true, Logs: []Log{{Sealed: []Segment{{Number: 2, First: 70, Next: 100, Values: 3000, Stored: 1000, Bytes: 2048}}, Open: Segment{Number: 3}, Start: 20, Tiered: 100}}}}
+	const want = "2s in=50/s out=50/s total_in=100 total_out=99 ack_p50=0.61ms ack_p99=3.00ms redis_memory=3.0MB log_start=0,0,20 log_end=40,30,30 lag=1,0,10 read_by=1,1,2 codec=zstd+dictionary sealed=1 gone=2 values=2.9KB stored_as=1.0KB in_redis=2.0KB in_table=80 only_in_table=50 failed=1"
 	if got := plain(s); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -16,13 +16,15 @@ type Segment struct {
 	Age         time.Duration // of its first record
 }
 
-// Log is how Redis keeps a partition.
+// Log is how a partition is kept.
 type Log struct {
-	Sealed []Segment // by rising number; segments are numbered from 0 on
+	Sealed []Segment // those that Redis has, by rising number; segments are numbered from 0 on
 	Open   Segment
+	Start  int64 // its first offset
+	Tiered int64 // the offset below which the topic's table has all; 0: it has none
 }
 
-// oldest is the first segment that is left: its number says how many are gone.
+// oldest is the first segment that Redis has: its number says how many are gone.
 func (l Log) oldest() Segment {
 	if len(l.Sealed) > 0 {
 		return l.Sealed[0]
@@ -30,7 +32,18 @@ func (l Log) oldest() Segment {
 	return l.Open
 }
 
-// Tier is how Redis keeps the topic.
+// remote is how many records the table alone has.
+func (l Log) remote() int64 { return max(0, min(l.Tiered, l.oldest().First)-l.Start) }
+
+// dropped is the offset below which retention has let records go.
+func (l Log) dropped() int64 {
+	if l.Tiered == 0 {
+		return l.oldest().First
+	}
+	return min(l.Start, l.oldest().First)
+}
+
+// Tier is how the topic is kept.
 type Tier struct {
 	Codec      string // of the values
 	Dictionary bool   // whether there is one
@@ -39,14 +52,17 @@ type Tier struct {
 
 // tierSums are sums over all partitions.
 type tierSums struct {
-	sealed, dropped       int64 // segments
+	sealed, gone          int64 // segments; gone from Redis
+	table, remote         int64 // records that the table has, and that it alone has
 	values, stored, bytes int64 // as in Segment, of the segments whose values are known
 }
 
 func (t Tier) sums() (s tierSums) {
 	for _, l := range t.Logs {
 		s.sealed += int64(len(l.Sealed))
-		s.dropped += l.oldest().Number
+		s.gone += l.oldest().Number
+		s.table += max(0, l.Tiered-l.Start)
+		s.remote += l.remote()
 		for _, one := range append(slices.Clone(l.Sealed), l.Open) {
 			if one.Values > 0 {
 				s.values += one.Values
@@ -67,37 +83,60 @@ func (t Tier) codec() string {
 }
 
 const (
-	tierLines  = 5 // a heading for all, one for the table, the open segment, sealed ones, those that were dropped
+	tierLines  = 6 // a heading for all, one for the columns, the open segment, sealed ones, what is remote, what was dropped
 	tierFormat = "  %-10s %23s %9s %8s %8s %8s %5s"
 )
 
 // lines renders the topic's segments in at least tierLines lines: all in one, then the first partition's, newest first.
 func (t Tier) lines(room int) []string {
 	if len(t.Logs) == 0 {
-		return []string{"  local tier  Redis does not answer"}
-	}
-	all := t.sums()
-	heading := fmt.Sprintf("  local tier  %d open, %s sealed, %s dropped segments  %s", len(t.Logs), grouped(all.sealed), grouped(all.dropped), t.codec())
-	if all.stored > 0 {
-		heading += fmt.Sprintf(" %.1fx", float64(all.values)/float64(all.stored))
+		return []string{"  tiers  Redis does not answer"}
 	}
 	l := t.Logs[0]
-	out := []string{heading, fmt.Sprintf(tierFormat, Topic+"-0", "offsets", "records", "values", "stored", "in redis", "age"), l.Open.line("open")}
+	out := []string{t.heading(), fmt.Sprintf(tierFormat, Topic+"-0", "offsets", "records", "values", "stored", "in redis", "age"), l.Open.line("open")}
 	own := len(l.Sealed) // so many have a line of their own
-	if free := max(room, tierLines) - tierLines + 1; own > free {
+	need := tierLines
+	if l.remote() == 0 {
+		need--
+	}
+	if free := max(room, need) - need + 1; own > free {
 		own = free - 1 // the others share the last one
 	}
 	older := l.Sealed[:len(l.Sealed)-own]
 	for _, s := range slices.Backward(l.Sealed[len(older):]) {
-		out = append(out, s.line(fmt.Sprintf("sealed %d", s.Number)))
+		out = append(out, s.line(l.state(s)))
 	}
 	if len(older) > 0 {
 		out = append(out, together(older).line(fmt.Sprintf("%d older", len(older))))
 	}
-	if s := l.oldest(); s.Number > 0 {
-		out = append(out, fmt.Sprintf("  %-10s %23s %9s  by retention", "dropped", span(0, s.First), grouped(s.First)))
+	if n := l.remote(); n > 0 {
+		out = append(out, fmt.Sprintf("  %-10s %23s %9s  in the table alone", "remote", span(l.Start, l.Start+n), grouped(n)))
+	}
+	if end := l.dropped(); end > 0 {
+		out = append(out, fmt.Sprintf("  %-10s %23s %9s  by retention", "dropped", span(0, end), grouped(end)))
 	}
 	return out
+}
+
+// state names a sealed segment: copied, when the table has it, too.
+func (l Log) state(s Segment) string {
+	if s.Next <= l.Tiered {
+		return fmt.Sprintf("copied %d", s.Number)
+	}
+	return fmt.Sprintf("sealed %d", s.Number)
+}
+
+// heading tells of all partitions.
+func (t Tier) heading() string {
+	all := t.sums()
+	text := fmt.Sprintf("  redis  %d open, %s sealed, %s gone  %s", len(t.Logs), grouped(all.sealed), grouped(all.gone), t.codec())
+	if all.stored > 0 {
+		text += fmt.Sprintf(" %.1fx", float64(all.values)/float64(all.stored))
+	}
+	if all.table > 0 {
+		text += fmt.Sprintf("  table %s", grouped(all.table))
+	}
+	return text
 }
 
 func (s Segment) line(name string) string {
@@ -147,6 +186,6 @@ func age(d time.Duration) string {
 // plain renders the sums of the topic's segments as words of a line.
 func (t Tier) plain() string {
 	s := t.sums()
-	return fmt.Sprintf("codec=%s sealed=%d dropped=%d values=%s stored_as=%s in_redis=%s",
-		word(t.codec()), s.sealed, s.dropped, word(memory(s.values)), word(memory(s.stored)), word(memory(s.bytes)))
+	return fmt.Sprintf("codec=%s sealed=%d gone=%d values=%s stored_as=%s in_redis=%s in_table=%d only_in_table=%d",
+		word(t.codec()), s.sealed, s.gone, word(memory(s.values)), word(memory(s.stored)), word(memory(s.bytes)), s.table, s.remote)
 }

@@ -18,7 +18,7 @@ func tier() Tier {
 }
 
 func TestSegmentsAreShownFromTheOpenOneToWhatWasDropped(t *testing.T) {
-	want := strings.Split(`  local tier  1 open, 4 sealed, 2 dropped segments  zstd + dictionary 4.0x
+	want := strings.Split(`  redis  1 open, 4 sealed, 2 gone  zstd + dictionary 4.0x
   events-0                   offsets   records   values   stored in redis   age
   open                         60-61         2   0.5 KB   0.1 KB   1.0 KB   1 s
   sealed 5                     50-59        10   4.0 KB   1.0 KB   2.0 KB  10 s
@@ -35,6 +35,26 @@ func TestSegmentsAreShownFromTheOpenOneToWhatWasDropped(t *testing.T) {
 	}
 	want = slices.Concat(want[:3], []string{"  4 older                      20-59        40  16.0 KB   4.0 KB   8.0 KB  40 s"}, want[5:])
 	if got := tier().lines(0); !slices.Equal(got, want) {
+		t.Errorf("with no room\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestSegmentsOfATieredTopicAreCopiedThenRemote(t *testing.T) {
+	one := tier()
+	one.Logs[0].Start, one.Logs[0].Tiered = 5, 40
+	want := strings.Split(`  redis  1 open, 4 sealed, 2 gone  zstd + dictionary 4.0x  table 35
+  events-0                   offsets   records   values   stored in redis   age
+  open                         60-61         2   0.5 KB   0.1 KB   1.0 KB   1 s
+  sealed 5                     50-59        10   4.0 KB   1.0 KB   2.0 KB  10 s
+  sealed 4                     40-49        10   4.0 KB   1.0 KB   2.0 KB  20 s
+  copied 3                     30-39        10   4.0 KB   1.0 KB   2.0 KB  30 s
+  copied 2                     20-29        10   4.0 KB   1.0 KB   2.0 KB  40 s
+  remote                        5-19        15  in the table alone
+  dropped                        0-4         5  by retention`, "\n")
+	if got := one.lines(len(want)); !slices.Equal(got, want) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	if got := one.lines(0); len(got) != tierLines {
 		t.Errorf("with no room\n%s", strings.Join(got, "\n"))
 	}
 }

@@ -13,6 +13,7 @@ type Places struct {
 	Kafka, HTTP, Redis string // host:port
 	RedisPort          string // of Redis, for redis-cli
 	Namespace          string
+	Catalog            string // URL of the Iceberg REST catalog; "": there is no remote tier
 	Program            string // how korvet was called
 }
 
@@ -65,15 +66,43 @@ func lines(p Places, s Sample, rows int) []string {
 			grouped(one.Start), grouped(one.End), grouped(one.Committed), grouped(one.lag()), reader))
 	}
 	top = append(top, "")
-	bottom := []string{"",
-		fmt.Sprintf("  kcat -b %s -t %s -C -o -3 -c 9", p.Kafka, Topic), // not -e: where records keep coming there is no end
-		fmt.Sprintf("  %s groups --bootstrap-server %s --describe --all-groups", p.Program, p.Kafka),
-		fmt.Sprintf("  redis-cli -p %s XREVRANGE %s:storage:local:%s:0 + - COUNT 1", p.RedisPort, p.Namespace, Topic),
-		"  Ctrl-C stops everything"}
+	bottom := append(p.hints(rows-len(top)-tierLines), "  Ctrl-C stops everything")
 	if s.Failed > 0 || s.LastProblem != "" {
 		bottom = append(bottom, fmt.Sprintf("  %s records failed: %s", grouped(s.Failed), s.LastProblem))
 	}
 	return slices.Concat(top, s.Tier.lines(rows-len(top)-len(bottom)), bottom)
+}
+
+// SQL is what one types into DuckDB to query the topic's table.
+func (p Places) SQL() []string {
+	return []string{
+		"INSTALL iceberg; LOAD iceberg;",
+		"ATTACH '' AS k (TYPE iceberg, AUTHORIZATION_TYPE 'none',",
+		"  ENDPOINT '" + p.Catalog + "');",
+		fmt.Sprintf("SELECT type, country, count(*) FROM k.%s.%s GROUP BY ALL;", p.Namespace, Topic),
+	}
+}
+
+// hints are what a viewer may want to type, as many as there is room for beside a last line.
+func (p Places) hints(room int) []string {
+	out := []string{"", fmt.Sprintf("  kcat -b %s -t %s -C -o -3 -c 9", p.Kafka, Topic)} // not -e: where records keep coming there is no end
+	more := []string{
+		fmt.Sprintf("  %s groups --bootstrap-server %s --describe --all-groups", p.Program, p.Kafka),
+		fmt.Sprintf("  redis-cli -p %s XREVRANGE %s:storage:local:%s:0 + - COUNT 1", p.RedisPort, p.Namespace, Topic),
+	}
+	if p.Catalog != "" {
+		out = append(out, "  tables at "+p.Catalog+" (Iceberg REST catalog), in DuckDB:")
+		sql := make([]string, 0, 4)
+		for _, line := range p.SQL() {
+			sql = append(sql, "    "+line)
+		}
+		more = append(sql, more...)
+	}
+	if free := room - len(out) - 1; free < len(more) && p.Catalog != "" {
+		out[2] = "  tables at " + p.Catalog + " (Iceberg REST catalog)"
+		more = more[4:][:min(2, max(0, free))]
+	}
+	return append(out, more...)
 }
 
 // plain renders a sample as one line.

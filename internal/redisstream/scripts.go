@@ -87,6 +87,9 @@ var compactSettleLua string
 //go:embed compact_copy.lua
 var compactCopyLua string
 
+//go:embed outbox_queue.lua
+var outboxQueueLua string
+
 //go:embed restore.lua
 var restoreLua string
 
@@ -132,6 +135,7 @@ var (
 
 	restoreScript      = newScript(restoreLua)
 	restoreLeaseScript = newScript(restoreLeaseLua)
+	outboxScript       = newScript(outboxQueueLua)
 
 	dictionaryDropScript   = newScript(guardLua + dictionaryDropLua)
 	dictionaryForgetScript = newScript(dictionaryForgetLua)

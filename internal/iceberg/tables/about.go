@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -121,4 +122,16 @@ func Ranges(summary map[string]string) []string {
 		list[i] = strconv.Itoa(p) + ":" + summary[rangeProperty+strconv.Itoa(p)]
 	}
 	return list
+}
+
+// Version is the number of the state's metadata file.
+func (s *State) Version() int64 { return s.version.Number }
+
+// At reads the state of an earlier version, which may be gone: store.ErrNotFound.
+func (t *Table) At(ctx context.Context, version int64) (*State, error) {
+	v, err := t.chain.At(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	return parseState(v)
 }

@@ -165,6 +165,9 @@ func (p *produceCall) admit(part *producePartition, refusal error) (*batch.Batch
 	if refusal != nil {
 		return nil, refusal
 	}
+	if part.view.Internal() { // as in Kafka, clients may read it
+		return nil, refuse(kerr.InvalidTopicException, "%s is an internal topic: only brokers write to it", part.view.Name)
+	}
 	if !part.view.has(part.index) {
 		return nil, fmt.Errorf("partition %d of %d: %w", part.index, part.view.Partitions, partition.ErrUnknownPartition)
 	}

@@ -1,0 +1,118 @@
+package redisstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/korvet-io/korvet/internal/redisstream/resp"
+)
+
+// OutboxKeys are those of the events that wait to become records of one partition of __remote_log_metadata.
+type OutboxKeys struct {
+	Queue string // stream: field event
+	Marks string // hash: what was told of -> how far
+}
+
+// NewOutboxKeys names the keys of a partition's outbox.
+func NewOutboxKeys(namespace string, partition int32) OutboxKeys {
+	queue := namespace + ":storage:remote-log:{" + strconv.Itoa(int(partition)) + "}"
+	return OutboxKeys{Queue: queue, Marks: queue + ":marks"}
+}
+
+// Errors of outboxes. Nothing was queued.
+var (
+	ErrMoved = errors.New("somebody told of it meanwhile")
+	ErrFull  = errors.New("too many events wait")
+)
+
+// Told is the mark that goes with events: whose it is, what it was and what it is with them. The zero one marks nothing.
+type Told struct{ Of, Before, After string }
+
+// QueuedEvent is one that waits.
+type QueuedEvent struct{ ID, Event string }
+
+// Queue puts events into an outbox, all or none, in which at most so many may wait. ErrMoved, ErrFull.
+func (s *Shard) Queue(ctx context.Context, keys OutboxKeys, t Told, most int, events []string) error {
+	args := append([]string{t.Of, t.Before, t.After, strconv.Itoa(most)}, events...)
+	v, err := s.script(ctx, outboxScript, []string{keys.Queue, keys.Marks}, args)
+	if err == nil {
+		err = v.Err()
+	}
+	if err == nil && len(v.Elems) == 0 {
+		err = resp.ErrProtocol
+	}
+	if err != nil {
+		return scriptError("queue events", err)
+	}
+	switch v.Elems[0].Str {
+	case "MOVED":
+		return fmt.Errorf("queue events: %w", ErrMoved)
+	case "FULL":
+		return fmt.Errorf("queue events: %w", ErrFull)
+	}
+	return nil
+}
+
+// Marks reads the marks of outboxes, in their order, in one round trip.
+func (s *Shard) Marks(ctx context.Context, keys []OutboxKeys) ([]map[string]string, error) {
+	var request []byte
+	for _, k := range keys {
+		request = resp.AppendCommand(request, "HGETALL", k.Marks)
+	}
+	replies := make([]resp.Value, len(keys))
+	if err := s.readAll(ctx, request, replies); err != nil {
+		return nil, err
+	}
+	list := make([]map[string]string, len(keys))
+	for i, v := range replies {
+		if err := v.Err(); err != nil {
+			return nil, scriptError("read marks", err)
+		}
+		list[i] = map[string]string{}
+		v.Pairs(func(field string, value resp.Value) { list[i][field] = value.Str })
+	}
+	return list, nil
+}
+
+// Queued reads the oldest events that wait in outboxes, at most so many of each, in one round trip.
+func (s *Shard) Queued(ctx context.Context, keys []OutboxKeys, count int) ([][]QueuedEvent, error) {
+	var request []byte
+	for _, k := range keys {
+		request = resp.AppendCommand(request, "XRANGE", k.Queue, "-", "+", "COUNT", strconv.Itoa(count))
+	}
+	replies := make([]resp.Value, len(keys))
+	if err := s.readAll(ctx, request, replies); err != nil {
+		return nil, err
+	}
+	list := make([][]QueuedEvent, len(keys))
+	for i, v := range replies {
+		if err := v.Err(); err != nil {
+			return nil, scriptError("read events", err)
+		}
+		for _, e := range v.Elems {
+			if len(e.Elems) != 2 || len(e.Elems[1].Elems) != 2 {
+				continue // a stranger's
+			}
+			list[i] = append(list[i], QueuedEvent{ID: e.Elems[0].Str, Event: e.Elems[1].Elems[1].Str})
+		}
+	}
+	return list, nil
+}
+
+// Unqueue removes events that have become records. It may be repeated.
+func (s *Shard) Unqueue(ctx context.Context, keys OutboxKeys, events []QueuedEvent) error {
+	command := []string{"XDEL", keys.Queue}
+	for _, e := range events {
+		command = append(command, e.ID)
+	}
+	v, err := s.reads.value(ctx, resp.AppendCommand(nil, command...))
+	if err == nil {
+		err = v.Err()
+	}
+	if err != nil {
+		return scriptError("remove events", err)
+	}
+	return nil
+}

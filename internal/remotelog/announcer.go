@@ -1,0 +1,346 @@
+package remotelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker"
+)
+
+// Topics is what is known of topics and tables, and makes the internal topic: metadata.Store. It is safe for concurrent use.
+type Topics interface {
+	Topic(ctx context.Context, name string) (*metadata.Topic, error)
+	Create(ctx context.Context, name string, partitions int32, configs map[string]string) (*metadata.Topic, error)
+	Tables() []metadata.Table
+}
+
+// Outbox is where events wait: redisstream.Shard. It is safe for concurrent use.
+type Outbox interface {
+	Queue(ctx context.Context, keys redisstream.OutboxKeys, t redisstream.Told, most int, events []string) error
+	Marks(ctx context.Context, keys []redisstream.OutboxKeys) ([]map[string]string, error)
+}
+
+// Table is a topic's table: tables.Table. It is safe for concurrent use.
+type Table interface {
+	State(ctx context.Context) (*tables.State, error)
+	At(ctx context.Context, version int64) (*tables.State, error)
+	Files(ctx context.Context, s *tables.State) (*tables.Files, error)
+}
+
+// Observer is told what is queued, for metrics. It must not block.
+type Observer interface{ EventsQueued(n int) }
+
+// Announcer queues events: what the storage worker of its process tells, and what the tables show by themselves. Several may work
+// at a time: of two that tell of the same the second does nothing.
+type Announcer struct {
+	Namespace  string
+	Partitions int32             // of the topic, when it is made
+	Configs    map[string]string // likewise
+	Topics     Topics
+	Outbox     Outbox
+	Open       func(metadata.Table) Table
+	Observer   Observer
+	Log        *slog.Logger
+	Now        func() time.Time
+
+	once   sync.Once
+	wake   chan struct{}
+	failed string // what was logged last
+}
+
+const (
+	// mostWaiting bounds the events that wait for one partition of the topic.
+	mostWaiting = 10_000
+	// mostAtOnce bounds those of one script.
+	mostAtOnce = 100
+	// behind is how many versions of a table a mark may be behind while nothing changes that it tells of.
+	behind = 20
+)
+
+func (a *Announcer) init() { a.once.Do(func() { a.wake = make(chan struct{}, 1) }) }
+
+// Wake asks for a look at the tables. It does not block.
+func (a *Announcer) Wake() {
+	a.init()
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run looks at the tables whenever it is woken, until ctx ends.
+func (a *Announcer) Run(ctx context.Context) {
+	a.init()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.wake:
+		}
+		a.note(ctx, a.Sync(ctx))
+	}
+}
+
+// note logs what fails, once until something else does or it works again.
+func (a *Announcer) note(ctx context.Context, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != a.failed && text != "" && ctx.Err() == nil {
+		a.Log.Warn("changes of remote segments are not told in "+Topic+": tried again at the next tick", "error", err)
+	}
+	a.failed = text
+}
+
+// RemoteSegments implements worker.Events. What was only begun is queued at once, or lost; the rest is found in the tables.
+func (a *Announcer) RemoteSegments(ctx context.Context, _ int64, events []worker.SegmentEvent) {
+	for i := range events {
+		e := &events[i]
+		if e.State != worker.CopySegmentStarted {
+			a.Wake()
+			continue
+		}
+		if topic, err := a.topic(ctx); err == nil {
+			_ = a.queue(ctx, topic, Key(e.TopicID, e.Partition), redisstream.Told{}, []*Event{segmentEvent(e, 0)})
+		}
+	}
+}
+
+// topic finds the internal topic, or makes it.
+func (a *Announcer) topic(ctx context.Context) (*metadata.Topic, error) {
+	t, err := a.Topics.Topic(ctx, Topic)
+	if errors.Is(err, metadata.ErrUnknownTopic) {
+		if t, err = a.Topics.Create(ctx, Topic, a.Partitions, a.Configs); errors.Is(err, metadata.ErrTopicExists) {
+			t, err = a.Topics.Topic(ctx, Topic)
+		}
+	}
+	return t, err
+}
+
+// queue puts events of one partition into the outbox of the topic's partition that is theirs. The mark changes with the last.
+func (a *Announcer) queue(ctx context.Context, topic *metadata.Topic, key string, t redisstream.Told, events []*Event) error {
+	keys := redisstream.NewOutboxKeys(a.Namespace, PartitionOf(key, topic.Partitions))
+	for first := true; first || len(events) > 0; first = false {
+		n := min(len(events), mostAtOnce)
+		texts := make([]string, n)
+		for i, e := range events[:n] {
+			e.TimeMs = a.Now().UnixMilli()
+			var err error
+			if texts[i], err = e.encode(); err != nil {
+				return err
+			}
+		}
+		events = events[n:]
+		step := t
+		if len(events) > 0 {
+			step.After = step.Before
+		}
+		if err := a.Outbox.Queue(ctx, keys, step, mostWaiting, texts); err != nil {
+			return err
+		}
+		a.Observer.EventsQueued(n)
+	}
+	return nil
+}
+
+// Sync queues what the tables show and was not told yet. What fails at one table does not hold up the others.
+func (a *Announcer) Sync(ctx context.Context) error {
+	all := a.Topics.Tables()
+	topic, err := a.Topics.Topic(ctx, Topic)
+	if errors.Is(err, metadata.ErrUnknownTopic) {
+		if len(all) == 0 {
+			return nil
+		}
+		topic, err = a.topic(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("find topic %s: %w", Topic, err)
+	}
+	keys := make([]redisstream.OutboxKeys, topic.Partitions)
+	for p := range keys {
+		keys[p] = redisstream.NewOutboxKeys(a.Namespace, int32(p))
+	}
+	list, err := a.Outbox.Marks(ctx, keys)
+	if err != nil {
+		return err
+	}
+	marks := map[string]string{}
+	for _, m := range list {
+		for of, mark := range m {
+			marks[of] = mark
+		}
+	}
+	var problems []error
+	for _, entry := range all {
+		s := &round{a: a, topic: topic, entry: entry, table: a.Open(entry), marks: marks, files: map[int64]*tables.Files{}}
+		if err := s.run(ctx); err != nil && !errors.Is(err, chain.ErrNoTable) {
+			problems = append(problems, fmt.Errorf("table %s: %w", entry.Name, err))
+		}
+	}
+	return errors.Join(append(problems, a.forget(ctx, topic, all, marks))...)
+}
+
+// forget tells of partitions whose table is no topic's any more.
+func (a *Announcer) forget(ctx context.Context, topic *metadata.Topic, all []metadata.Table, marks map[string]string) error {
+	live := map[string]bool{}
+	for _, t := range all {
+		live[t.Location] = true
+	}
+	for of, text := range marks {
+		m, ok := parseMark(text)
+		if ok && live[m.table] {
+			continue
+		}
+		id, number, _ := strings.Cut(of, ":")
+		topicID, err := uuid.Parse(id)
+		partition, errNumber := strconv.ParseInt(number, 10, 32)
+		if err != nil || errNumber != nil {
+			continue // not ours
+		}
+		e := &Event{State: DeletePartition, Topic: m.topic, TopicID: topicID, Partition: int32(partition), Table: m.table}
+		if err := a.queue(ctx, topic, of, redisstream.Told{Of: of, Before: text}, []*Event{e}); err != nil && !errors.Is(err, redisstream.ErrMoved) {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark is up to which version of which table something was told.
+type mark struct {
+	version      int64
+	topic, table string
+}
+
+func (m mark) String() string {
+	return strconv.FormatInt(m.version, 10) + " " + m.topic + " " + m.table
+}
+
+func parseMark(text string) (mark, bool) {
+	number, rest, _ := strings.Cut(text, " ")
+	topic, table, ok := strings.Cut(rest, " ")
+	version, err := strconv.ParseInt(number, 10, 64)
+	return mark{version, topic, table}, ok && err == nil
+}
+
+// round tells of one table.
+type round struct {
+	a     *Announcer
+	topic *metadata.Topic
+	entry metadata.Table
+	table Table
+	marks map[string]string
+	state *tables.State
+	files map[int64]*tables.Files // by version
+}
+
+func (s *round) run(ctx context.Context) error {
+	var err error
+	if s.state, err = s.table.State(ctx); err != nil {
+		return err
+	}
+	about, err := s.state.About()
+	if err != nil {
+		return err
+	}
+	for partition := range about.Partitions {
+		if err := s.partition(ctx, partition); err != nil && !errors.Is(err, redisstream.ErrMoved) {
+			return err
+		}
+	}
+	return nil
+}
+
+// partition queues what changed since its mark.
+func (s *round) partition(ctx context.Context, partition int32) error {
+	of := Key(s.entry.TopicID, partition)
+	before, known := parseMark(s.marks[of])
+	after := mark{version: s.state.Version(), topic: s.entry.Topic, table: s.entry.Location}
+	if before == after {
+		return nil
+	}
+	events, err := s.changes(ctx, partition, before, known && before.table == after.table && before.version < after.version)
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 && known && after.version-before.version < behind {
+		return nil
+	}
+	for _, e := range events {
+		e.Topic, e.TopicID, e.Partition, e.Table, e.Version = s.entry.Topic, s.entry.TopicID, partition, s.entry.Location, after.version
+	}
+	return s.a.queue(ctx, s.topic, of, redisstream.Told{Of: of, Before: s.marks[of], After: after.String()}, events)
+}
+
+// changes are the differences between two versions; where the earlier one is not known any more, all that there is.
+func (s *round) changes(ctx context.Context, partition int32, before mark, known bool) ([]*Event, error) {
+	now, err := s.filesAt(ctx, s.state.Version())
+	if err != nil {
+		return nil, err
+	}
+	var was *tables.Files
+	if known {
+		if was, err = s.filesAt(ctx, before.version); errors.Is(err, store.ErrNotFound) {
+			known, err = false, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var events []*Event
+	if !known {
+		if len(now.Data[partition]) == 0 && before == (mark{}) {
+			return nil, nil
+		}
+		events, was = append(events, &Event{State: ListStarted}), &tables.Files{}
+	}
+	there := map[string]bool{}
+	for i := range now.Data[partition] {
+		there[now.Data[partition][i].Location] = true
+	}
+	old := map[string]bool{}
+	for i := range was.Data[partition] {
+		f := &was.Data[partition][i]
+		if old[f.Location] = true; !there[f.Location] {
+			events = append(events, fileEvent(worker.DeleteSegmentStarted, f))
+		}
+	}
+	for i := range now.Data[partition] {
+		if f := &now.Data[partition][i]; !old[f.Location] {
+			events = append(events, fileEvent(worker.CopySegmentFinished, f))
+		}
+	}
+	return events, nil
+}
+
+// filesAt reads which files a version has. The newest comes last, so that the table's cache of manifests is its.
+func (s *round) filesAt(ctx context.Context, version int64) (*tables.Files, error) {
+	if files := s.files[version]; files != nil {
+		return files, nil
+	}
+	state := s.state
+	if version != state.Version() {
+		var err error
+		if state, err = s.table.At(ctx, version); err != nil {
+			return nil, err
+		}
+	}
+	files, err := s.table.Files(ctx, state)
+	if err == nil {
+		s.files[version] = files
+	}
+	return files, err
+}

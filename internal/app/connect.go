@@ -23,6 +23,7 @@ import (
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/remote"
+	"github.com/korvet-io/korvet/internal/remotelog"
 	"github.com/korvet-io/korvet/internal/topicconfig"
 	"github.com/korvet-io/korvet/internal/worker"
 )
@@ -38,7 +39,8 @@ type parts struct {
 	dictionaries *dictionary.Registry
 	groups       *coordinator.Coordinator
 	worker       *worker.Worker
-	storage      *worker.Storage // nil: no storage worker runs in this process
+	announcer    *remotelog.Announcer // nil: there is no remote tier, or no storage worker here
+	storage      *worker.Storage      // nil: no storage worker runs in this process
 	server       *server.Server
 	owner        *ownerLock
 	refusals     *refusals

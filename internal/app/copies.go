@@ -19,6 +19,9 @@ func (b *Broker) copier(p *parts) *worker.Copier {
 	if p.replicas != nil {
 		d.Replicas, d.Run = p.replicas, b.cfg.Messages.Replicas
 	}
+	if p.announcer != nil {
+		d.Events = p.announcer
+	}
 	return worker.NewCopier(d)
 }
 

@@ -22,9 +22,13 @@ func (b *Broker) openStorage(p *parts, owner string) {
 	if p.replicas != nil {
 		compactor.AwaitReplicas(p.replicas, b.cfg.Messages.Replicas)
 	}
+	p.announcer = b.announcer(p)
 	d := worker.Dependencies{
 		Topics: p.store, TableList: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone, Compactor: compactor,
 		Copier: b.copier(p),
+	}
+	if p.announcer != nil {
+		d.Ticked = p.announcer.Wake
 	}
 	if keeper := b.openKeeper(p, log); keeper != nil {
 		d.Keeper = keeper
@@ -60,6 +64,7 @@ func (b *Broker) runBackground(ctx context.Context, p *parts) {
 	if p.storage != nil {
 		b.running.Go(func() { p.storage.Run(ctx) })
 	}
+	b.runRemoteLog(ctx, p)
 	if p.groups != nil {
 		b.running.Go(func() { p.dictionaries.Run(ctx) })
 		b.running.Go(func() { p.groups.Run(ctx) })

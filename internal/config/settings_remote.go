@@ -9,21 +9,22 @@ import (
 
 // Remote is the remote tier.
 type Remote struct {
-	Path         string // file:///dir or s3://bucket/prefix; empty: there is none
-	S3           S3
-	RowGroupSize Bytes // of records as they are before they are encoded
-	FileSize     Bytes // of data files, about
-	BloomFilter  bool  // on keys
-	CopyMaxBytes int64 // a second that are copied at most
-	CopyThreads  int   // partitions that are copied at a time
-	FetchMaxWait time.Duration
-	IndexCache   Bytes
-	ReadCache    Bytes         // for records read last and in advance
-	ListTimeout  time.Duration // for ListOffsets
-	Metadata     Bytes         // of tables' metadata files that are kept in memory
-	Catalog      Catalog
-	JSON         JSONColumns
-	Upkeep       Upkeep
+	Path          string // file:///dir or s3://bucket/prefix; empty: there is none
+	LogPartitions int32  // of __remote_log_metadata
+	S3            S3
+	RowGroupSize  Bytes // of records as they are before they are encoded
+	FileSize      Bytes // of data files, about
+	BloomFilter   bool  // on keys
+	CopyMaxBytes  int64 // a second that are copied at most
+	CopyThreads   int   // partitions that are copied at a time
+	FetchMaxWait  time.Duration
+	IndexCache    Bytes
+	ReadCache     Bytes         // for records read last and in advance
+	ListTimeout   time.Duration // for ListOffsets
+	Metadata      Bytes         // of tables' metadata files that are kept in memory
+	Catalog       Catalog
+	JSON          JSONColumns
+	Upkeep        Upkeep
 }
 
 // JSONColumns are the typed columns of JSON values.
@@ -81,6 +82,8 @@ func remoteKafkaSettings() []setting {
 	return []setting{
 		{name: "korvet.broker.remote-log-manager-copy-max-bytes-per-second", kafka: "remote.log.manager.copy.max.bytes.per.second", dynamic: true, def: "9223372036854775807", field: func(c *Config) any { return &of(c).CopyMaxBytes }, check: atLeast(1),
 			doc: "Bytes that the storage worker copies to the remote tier in a second at most. The default is no limit."},
+		{name: "korvet.broker.remote-log-metadata-topic-num-partitions", def: "50", field: func(c *Config) any { return &of(c).LogPartitions }, check: between(1, 10_000),
+			doc: "Partitions of the internal topic `__remote_log_metadata`, when it is made: Kafka's `remote.log.metadata.topic.num.partitions`. See [remote segments as records](remote-log-metadata.md)."},
 		{name: "korvet.broker.remote-log-manager-copier-thread-pool-size", kafka: "remote.log.manager.copier.thread.pool.size", dynamic: true, def: "10", field: func(c *Config) any { return &of(c).CopyThreads }, check: between(1, 1000),
 			doc: "Partitions that are copied to the remote tier at a time."},
 		{name: "korvet.broker.remote-fetch-max-wait-ms", kafka: "remote.fetch.max.wait.ms", dynamic: true, def: "500ms", field: func(c *Config) any { return &of(c).FetchMaxWait }, check: between(1, math.MaxInt32),

@@ -78,6 +78,8 @@ type Dependencies struct {
 	Copier *Copier
 	// Gone tells whether another worker's process is provably dead, so that its lease need not be waited for. It may be nil.
 	Gone func(owner string) bool
+	// Ticked is called after each look at all partitions. It must not block; it may be nil.
+	Ticked func()
 }
 
 // Storage is the storage worker of one process. Of all processes the one that holds the lease acts: it drops and trims what
@@ -171,6 +173,9 @@ func (s *Storage) tick(ctx context.Context, only map[partition.Ref]struct{}) err
 	s.Observer.WorkerTicked(s.now().Sub(began))
 	if only != nil {
 		return nil
+	}
+	if s.Ticked != nil {
+		s.Ticked()
 	}
 	return s.relieve(ctx)
 }

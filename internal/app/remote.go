@@ -124,7 +124,7 @@ func (w *storeWatch) StoreRequest(operation string, bytes int64, took time.Durat
 	w.Observer.StoreRequest(operation, bytes, took, kind)
 	switch kind {
 	case "canceled", "short": // that says nothing of the store
-	case "denied", "timeout", "failed":
+	case "denied", "full", "timeout", "failed":
 		if !w.failing.Swap(true) {
 			w.log.Warn("the store of the remote tier fails: what is only there cannot be read, and nothing leaves Redis that was not copied; each use is tried again", "operation", operation, "kind", kind)
 		}

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,13 +15,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// files is the store of file:// locations. An object is in place under its name only once it is on disk.
-type files struct{}
+// files is the store of file:// locations. An object is in place under its name only once it is on disk, and so are the folders
+// that it is in.
+type files struct {
+	root string // what must be there: it is a mount, perhaps, that is gone
+}
 
 // unfinished marks what is being written. Listings pass it over.
 const unfinished = ".unfinished-"
 
-// path takes file:///dir and, as Java writes it, file:/dir.
+// openFiles makes the root, unless it is there.
+func openFiles(location string) (Store, error) {
+	root, err := path(location)
+	if err == nil {
+		err = makeDirs(root, "/")
+	}
+	if err != nil {
+		return nil, wrap("open", location, err)
+	}
+	return files{root: root}, nil
+}
+
+// path takes file:///dir and, as Java writes it, file:/dir; what is percent-encoded, as URLs are, is the same object as what is not.
 func path(location string) (string, error) {
 	p, found := strings.CutPrefix(location, "file:")
 	if !found {
@@ -31,15 +48,43 @@ func path(location string) (string, error) {
 	if !strings.HasPrefix(p, "/") || strings.HasPrefix(p, "//") {
 		return "", fmt.Errorf("%q is no absolute file location", location)
 	}
+	if plain, err := url.PathUnescape(p); err == nil {
+		p = plain
+	}
 	return filepath.Clean(p), nil
 }
 
-func (files) Put(ctx context.Context, location string, body io.Reader) error {
-	return write(ctx, location, body, os.Rename)
+// fileLocation is the location of a path.
+func fileLocation(name string) string { return "file://" + strings.ReplaceAll(name, "%", "%25") }
+
+// makeDirs makes a directory and those above it up to the root, which must be there. The name of each one made is on disk.
+func makeDirs(dir, root string) error {
+	if info, err := os.Stat(dir); err == nil {
+		if !info.IsDir() {
+			return &fs.PathError{Op: "mkdir", Path: dir, Err: unix.ENOTDIR}
+		}
+		return nil
+	}
+	if dir == root || dir == "/" {
+		return fmt.Errorf("%w: directory %s", ErrGone, root)
+	}
+	if err := makeDirs(filepath.Dir(dir), root); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) { // somebody else, just now; who syncs it, too
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
 }
 
-func (files) PutIfAbsent(ctx context.Context, location string, body []byte) error {
-	return write(ctx, location, strings.NewReader(string(body)), func(from, to string) error {
+func (f files) Put(ctx context.Context, location string, body io.Reader) error {
+	return f.write(ctx, location, body, os.Rename)
+}
+
+func (f files) PutIfAbsent(ctx context.Context, location string, body []byte) error {
+	return f.write(ctx, location, strings.NewReader(string(body)), func(from, to string) error {
 		if err := os.Link(from, to); err != nil { // unlike a rename, it never replaces
 			return err
 		}
@@ -48,33 +93,33 @@ func (files) PutIfAbsent(ctx context.Context, location string, body []byte) erro
 }
 
 // write writes a file beside the place it is for and then puts it there.
-func write(ctx context.Context, location string, body io.Reader, place func(from, to string) error) (err error) {
+func (f files) write(ctx context.Context, location string, body io.Reader, place func(from, to string) error) (err error) {
 	defer func() { err = wrap("write", location, err) }()
 	name, err := path(location)
 	if err != nil {
 		return err
 	}
 	dir := filepath.Dir(name)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := makeDirs(dir, f.root); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, unfinished)
+	temp, err := os.CreateTemp(dir, unfinished)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		_ = f.Close()
+		_ = temp.Close()
 		if err != nil {
-			_ = os.Remove(f.Name())
+			_ = os.Remove(temp.Name())
 		}
 	}()
-	if _, err := io.Copy(f, &stoppable{ctx, body}); err != nil {
+	if _, err := io.Copy(temp, &stoppable{ctx, body}); err != nil {
 		return err
 	}
-	if err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	if err := place(f.Name(), name); err != nil {
+	if err := place(temp.Name(), name); err != nil {
 		return err
 	}
 	return syncDir(dir)
@@ -106,9 +151,9 @@ func syncDir(dir string) error {
 	return nil
 }
 
-func (files) ReadRange(ctx context.Context, location string, p []byte, off int64) error {
-	return reading(ctx, location, func(f *os.File) error {
-		_, err := io.ReadFull(io.NewSectionReader(f, off, int64(len(p))), p)
+func (f files) ReadRange(ctx context.Context, location string, p []byte, off int64) error {
+	return f.reading(ctx, location, func(o *os.File) error {
+		_, err := io.ReadFull(io.NewSectionReader(o, off, int64(len(p))), p)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return ErrShort
 		}
@@ -116,17 +161,17 @@ func (files) ReadRange(ctx context.Context, location string, p []byte, off int64
 	})
 }
 
-func (files) Read(ctx context.Context, location string) (data []byte, err error) {
-	err = reading(ctx, location, func(f *os.File) error {
-		data, err = readSmall(f)
+func (f files) Read(ctx context.Context, location string) (data []byte, err error) {
+	err = f.reading(ctx, location, func(o *os.File) error {
+		data, err = readSmall(o)
 		return err
 	})
 	return data, err
 }
 
-func (files) Size(ctx context.Context, location string) (size int64, err error) {
-	err = reading(ctx, location, func(f *os.File) error {
-		info, err := f.Stat()
+func (f files) Size(ctx context.Context, location string) (size int64, err error) {
+	err = f.reading(ctx, location, func(o *os.File) error {
+		info, err := o.Stat()
 		if err == nil {
 			size = info.Size()
 		}
@@ -135,7 +180,7 @@ func (files) Size(ctx context.Context, location string) (size int64, err error) 
 	return size, err
 }
 
-func reading(ctx context.Context, location string, do func(*os.File) error) error {
+func (f files) reading(ctx context.Context, location string, do func(*os.File) error) error {
 	name, err := path(location)
 	if err == nil {
 		err = ctx.Err()
@@ -143,16 +188,32 @@ func reading(ctx context.Context, location string, do func(*os.File) error) erro
 	if err != nil {
 		return wrap("read", location, err)
 	}
-	f, err := os.Open(name)
+	o, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = cmp.Or(f.there(), err)
+	}
 	if err != nil {
 		return wrap("read", location, err)
 	}
-	defer func() { _ = f.Close() }()
-	return wrap("read", location, do(f))
+	defer func() { _ = o.Close() }()
+	return wrap("read", location, do(o))
 }
 
-func (files) List(ctx context.Context, folder string, each func(Object) error) error {
+// there tells whether the root is there: a folder that is not has no objects, unless all are gone.
+func (f files) there() error {
+	if _, err := os.Stat(f.root); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: directory %s", ErrGone, f.root)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+func (f files) List(ctx context.Context, folder string, each func(Object) error) error {
 	root, err := path(folder)
+	if err == nil {
+		err = f.there()
+	}
 	if err != nil {
 		return wrap("list", folder, err)
 	}
@@ -173,15 +234,15 @@ func (files) List(ctx context.Context, folder string, each func(Object) error) e
 		if err != nil {
 			return err
 		}
-		return each(Object{Location: "file://" + name, Size: info.Size(), Modified: info.ModTime()})
+		return each(Object{Location: fileLocation(name), Size: info.Size(), Modified: info.ModTime()})
 	})
 	return wrap("list", folder, err)
 }
 
-func (files) Folders(ctx context.Context, folder string) (names []string, err error) {
+func (f files) Folders(ctx context.Context, folder string) (names []string, err error) {
 	root, err := path(folder)
 	if err == nil {
-		err = ctx.Err()
+		err = errors.Join(ctx.Err(), f.there())
 	}
 	if err != nil {
 		return nil, wrap("list", folder, err)
@@ -209,7 +270,7 @@ func (files) Clear(ctx context.Context, folder string) error {
 	return wrap("delete", folder, err)
 }
 
-func (files) Delete(ctx context.Context, locations []string) error {
+func (f files) Delete(ctx context.Context, locations []string) error {
 	var failed []error
 	for _, l := range locations {
 		name, err := path(l)
@@ -219,6 +280,9 @@ func (files) Delete(ctx context.Context, locations []string) error {
 		if err == nil {
 			err = os.Remove(name)
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = cmp.Or(f.there(), err)
+		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = append(failed, wrap("delete", l, err))
 		}
@@ -226,10 +290,12 @@ func (files) Delete(ctx context.Context, locations []string) error {
 	return errors.Join(failed...)
 }
 
+var errLarge = errors.New("object too large")
+
 func readSmall(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSmall+1))
 	if err == nil && len(data) > maxSmall {
-		err = fmt.Errorf("larger than %d bytes", maxSmall)
+		err = fmt.Errorf("%w: more than %d bytes", errLarge, maxSmall)
 	}
 	return data, err
 }
@@ -239,11 +305,13 @@ func wrap(verb, location string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		err = errors.Join(ErrFull, err)
 	case errors.Is(err, fs.ErrNotExist):
 		err = errors.Join(ErrNotFound, err)
 	case errors.Is(err, fs.ErrExist):
 		err = errors.Join(ErrExists, err)
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
 		err = errors.Join(ErrDenied, err)
 	}
 	return fmt.Errorf("%s %s: %w", verb, location, err)

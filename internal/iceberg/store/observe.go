@@ -10,7 +10,7 @@ import (
 // Observer is told of each request to a store, for metrics. It must not block.
 type Observer interface {
 	// StoreRequest tells of one request: read, write, list, size or delete; bytes are of the objects. kind is empty after a
-	// success, else one of not_found, exists, denied, short, canceled, timeout and failed.
+	// success, else one of not_found, exists, denied, full, short, canceled, timeout and failed.
 	StoreRequest(operation string, bytes int64, took time.Duration, kind string)
 }
 
@@ -38,6 +38,8 @@ func Kind(err error) string {
 		return "exists"
 	case errors.Is(err, ErrDenied):
 		return "denied"
+	case errors.Is(err, ErrFull):
+		return "full"
 	case errors.Is(err, ErrShort):
 		return "short"
 	case errors.Is(err, context.Canceled):

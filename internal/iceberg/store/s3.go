@@ -2,41 +2,57 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // bucket is the store of s3:// locations; the bucket is in the location.
 type bucket struct {
-	client *s3.Client
-	upload *transfermanager.Client
+	client   *s3.Client
+	attempts int
 }
 
 const (
-	partBytes = 8 << 20 // of a large object; S3 takes 5 MiB and more
-	parts     = 2       // sent side by side
 	// deleteAtOnce is S3's limit of one DeleteObjects.
 	deleteAtOnce = 1000
+	// mostBackoff bounds the pause before a request is tried again, which is drawn by chance below twice the one before.
+	mostBackoff = 5 * time.Second
+)
+
+// Defaults of S3's limits.
+const (
+	DefaultTimeout  = 30 * time.Second
+	DefaultAttempts = 5
 )
 
 func openS3(ctx context.Context, s S3) (Store, error) {
+	timeout, attempts := cmp.Or(s.Timeout, DefaultTimeout), cmp.Or(s.Attempts, DefaultAttempts)
 	options := []func(*config.LoadOptions) error{
 		// Checksums that only newer servers know are sent and checked only where S3 demands them.
 		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
 		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+		config.WithRetryer(func() aws.Retryer { return retryer(attempts) }),
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(timeout).WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConnsPerHost = 64
+		})),
 	}
 	if s.Region != "" {
 		options = append(options, config.WithRegion(s.Region))
@@ -57,29 +73,35 @@ func openS3(ctx context.Context, s S3) (Store, error) {
 			o.BaseEndpoint = aws.String(s.Endpoint)
 		}
 	})
-	upload := transfermanager.New(client, func(o *transfermanager.Options) {
-		o.PartSizeBytes, o.Concurrency = partBytes, parts
-	})
-	return &bucket{client: client, upload: upload}, nil
+	return &bucket{client: client, attempts: attempts}, nil
 }
 
-// object splits s3://bucket/key; s3a and s3n are what Hadoop's writers call it.
+// retryer tries again what may go well the next time: answers 429 and 5xx, throttling, connections that fail, and a conditional put
+// that met another one.
+func retryer(attempts int) aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, mostBackoff, ratelimit.None
+		o.Retryables = append(o.Retryables,
+			retry.RetryableHTTPStatusCode{Codes: map[int]struct{}{http.StatusTooManyRequests: {}}},
+			retry.RetryableErrorCode{Codes: map[string]struct{}{"ConditionalRequestConflict": {}, "OperationAborted": {}}},
+		)
+	})
+}
+
+// object splits s3://bucket/key; s3a and s3n are what Hadoop's writers call it. A key is as it is: nothing of it is encoded.
 func object(location string) (bucket, key *string, err error) {
-	u, err := url.Parse(location)
-	if err != nil {
-		return nil, nil, err
-	}
-	if u.Scheme != "s3" && u.Scheme != "s3a" && u.Scheme != "s3n" || u.Host == "" {
+	scheme, rest, ok := strings.Cut(location, "://")
+	name, k, _ := strings.Cut(rest, "/")
+	if !ok || scheme != "s3" && scheme != "s3a" && scheme != "s3n" || name == "" {
 		return nil, nil, fmt.Errorf("%q is no s3: location", location)
 	}
-	rest := strings.TrimPrefix(location, u.Scheme+"://"+u.Host)
-	return &u.Host, aws.String(strings.TrimPrefix(rest, "/")), nil
+	return &name, &k, nil
 }
 
 func (b *bucket) Put(ctx context.Context, location string, body io.Reader) error {
 	name, key, err := object(location)
 	if err == nil {
-		_, err = b.upload.UploadObject(ctx, &transfermanager.UploadObjectInput{Bucket: name, Key: key, Body: body})
+		err = b.put(ctx, name, key, body)
 	}
 	return wrapS3("write", location, err)
 }
@@ -96,37 +118,12 @@ func (b *bucket) ReadRange(ctx context.Context, location string, p []byte, off i
 	if len(p) == 0 {
 		return nil
 	}
-	body, err := b.get(ctx, location, aws.String(fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1)))
-	if err == nil {
-		defer func() { _ = body.Close() }()
-		_, err = io.ReadFull(body, p)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.Join(ErrShort, err)
-		}
-	}
-	return wrapS3("read", location, err)
+	return wrapS3("read", location, b.fill(ctx, location, p, off))
 }
 
 func (b *bucket) Read(ctx context.Context, location string) ([]byte, error) {
-	body, err := b.get(ctx, location, nil)
-	if err != nil {
-		return nil, wrapS3("read", location, err)
-	}
-	defer func() { _ = body.Close() }()
-	data, err := readSmall(body)
+	data, err := b.whole(ctx, location)
 	return data, wrapS3("read", location, err)
-}
-
-func (b *bucket) get(ctx context.Context, location string, bytes *string) (io.ReadCloser, error) {
-	name, key, err := object(location)
-	if err != nil {
-		return nil, err
-	}
-	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: name, Key: key, Range: bytes})
-	if err != nil {
-		return nil, err
-	}
-	return out.Body, nil
 }
 
 func (b *bucket) Size(ctx context.Context, location string) (int64, error) {
@@ -210,7 +207,7 @@ func (b *bucket) Delete(ctx context.Context, locations []string) error {
 	for name, keys := range byBucket {
 		for len(keys) > 0 {
 			n := min(len(keys), deleteAtOnce)
-			out, err := b.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &name, Delete: &types.Delete{Objects: keys[:n], Quiet: aws.Bool(true)}})
+			out, err := b.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &name, Delete: &types.Delete{Objects: keys[:n], Quiet: aws.Bool(true)}}, s3.WithAPIOptions(contentMD5))
 			keys = keys[n:]
 			if err != nil {
 				failed = append(failed, wrapS3("delete", "s3://"+name, err))
@@ -224,6 +221,20 @@ func (b *bucket) Delete(ctx context.Context, locations []string) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// contentMD5 gives DeleteObjects, which must have a checksum, the one that all servers know.
+func contentMD5(stack *middleware.Stack) error {
+	for _, remove := range []func() error{
+		func() error { _, err := stack.Initialize.Remove("AWSChecksum:SetupInputContext"); return err },
+		func() error { _, err := stack.Finalize.Remove("AWSChecksum:ComputeInputPayloadChecksum"); return err },
+	} {
+		if err := remove(); err != nil {
+			return err
+		}
+	}
+	_, _ = stack.Finalize.Remove("addInputChecksumTrailer") // there is none with plain HTTP
+	return smithyhttp.AddContentChecksumMiddleware(stack)
 }
 
 // wrapS3 names the object, and the kind of what happened.
@@ -248,6 +259,8 @@ func wrapS3(verb, location string, err error) error {
 		err = errors.Join(ErrExists, err)
 	case status == http.StatusForbidden, status == http.StatusUnauthorized:
 		err = errors.Join(ErrDenied, err)
+	case status == http.StatusInsufficientStorage, code == "QuotaExceeded", code == "XMinioStorageFull":
+		err = errors.Join(ErrFull, err)
 	case status == http.StatusRequestedRangeNotSatisfiable:
 		err = errors.Join(ErrShort, err)
 	}

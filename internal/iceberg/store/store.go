@@ -17,7 +17,8 @@ type Store interface {
 	// Put writes an object from body, in bounded memory, in place of one that is there. It is there whole or not at all. After an
 	// error it may be there all the same.
 	Put(ctx context.Context, location string, body io.Reader) error
-	// PutIfAbsent writes a small object unless one is there: ErrExists. Of several at once, one succeeds.
+	// PutIfAbsent writes a small object unless one is there: ErrExists. Of several at once, one succeeds. A write that the store
+	// carried out without an answer is tried again and then meets itself: after ErrExists, what is there may be this caller's.
 	PutIfAbsent(ctx context.Context, location string, body []byte) error
 	// ReadRange fills p from the object's byte off on; ErrShort when it ends before.
 	ReadRange(ctx context.Context, location string, p []byte, off int64) error
@@ -48,6 +49,8 @@ var (
 	ErrExists   = errors.New("object exists")
 	ErrShort    = errors.New("object is shorter than asked for")
 	ErrDenied   = errors.New("access denied")
+	ErrFull     = errors.New("store is full")
+	ErrGone     = errors.New("the whole store is gone") // what must be there always is not; it may come back
 )
 
 // maxSmall bounds what Read takes into memory: a metadata file, a manifest, a manifest list.
@@ -58,6 +61,9 @@ type S3 struct {
 	Region, Endpoint             string
 	PathStyle                    bool
 	AccessKeyID, SecretAccessKey string
+
+	Timeout  time.Duration // of one request, with its body; 0: DefaultTimeout. What is larger than 8 MiB goes in parts
+	Attempts int           // of one request before it fails; 0: DefaultAttempts
 }
 
 // Open makes the store of a location: a file:// or an s3:// URL.
@@ -68,7 +74,7 @@ func Open(ctx context.Context, location string, s S3) (Store, error) {
 	}
 	switch {
 	case u.Scheme == "file" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
-		return files{}, nil
+		return openFiles(location)
 	case u.Scheme == "s3" && u.Host != "":
 		return openS3(ctx, s)
 	}

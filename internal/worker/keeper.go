@@ -65,8 +65,7 @@ type KeeperDependencies struct {
 	Settings func() KeepSettings // those in force now
 	Observer KeepObserver
 	Log      *slog.Logger
-	// Dropped is told of data files that went from a table with retention. It may be nil.
-	Dropped func(ctx context.Context, fence int64, topic *metadata.Topic, files []tables.File)
+	Events   Events // may be nil
 }
 
 // Keeper applies retention to what is in the remote tier, and keeps the tables in order. What it remembers saves requests and

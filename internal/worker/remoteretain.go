@@ -44,11 +44,26 @@ func (k *Keeper) retain(ctx context.Context, table KeptTable, s *tables.State, j
 	}
 	if len(gone) > 0 {
 		k.Observer.UpkeepDone("drop", len(gone))
-		if k.Dropped != nil {
-			k.Dropped(ctx, job.Partitions[0].Fence, job.Topic, gone)
-		}
+		k.tellDropped(ctx, job, gone)
 	}
 	return after, nil
+}
+
+// tellDropped tells that data files are no longer of the table. Their objects stay for those who read them.
+func (k *Keeper) tellDropped(ctx context.Context, job *KeepJob, files []tables.File) {
+	if k.Events == nil {
+		return
+	}
+	var events []SegmentEvent
+	for _, f := range files {
+		for _, state := range []string{DeleteSegmentStarted, DeleteSegmentFinished} {
+			events = append(events, SegmentEvent{
+				State: state, Topic: job.Topic.Name, TopicID: job.Topic.ID, Partition: f.Partition,
+				First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
+			})
+		}
+	}
+	k.Events.RemoteSegments(ctx, job.Partitions[0].Fence, events)
 }
 
 // ignoreConflict leaves to the next tick what another commit came before.

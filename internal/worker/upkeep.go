@@ -2,8 +2,10 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 )
 
@@ -19,6 +21,9 @@ const (
 // keep does what is due at one table. It names the operation that failed.
 func (k *Keeper) keep(ctx context.Context, table KeptTable, job *KeepJob, topic *keptTopic) (operation string, err error) {
 	s, err := table.State(ctx)
+	if errors.Is(err, chain.ErrNoTable) { // it is being made: nothing was copied yet
+		return "", nil
+	}
 	if err != nil {
 		return "table", err
 	}

@@ -79,6 +79,9 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 	if p.redis, err = b.metadataRedis(ctx); err != nil {
 		return nil, err
 	}
+	if err = b.refuseLost(ctx, p.redis, "metadata"); err != nil {
+		return nil, err
+	}
 	if p.store, err = metadata.Open(ctx, p.redis, b.metadataOptions(schema)); err != nil {
 		return nil, fmt.Errorf("open metadata: %w", err)
 	}
@@ -178,6 +181,9 @@ func (b *Broker) checkMessages(ctx context.Context, cluster string) error {
 	}
 	defer client.Close()
 	if err := metadata.CheckServer(ctx, client, b.cfg.Namespace, "messages", b.log.With(componentKey, "metadata")); err != nil {
+		return err
+	}
+	if err := b.refuseLost(ctx, client, "messages"); err != nil {
 		return err
 	}
 	return metadata.ClaimMessages(ctx, client, b.cfg.Namespace, cluster, "korvet "+b.opt.Version)

@@ -74,6 +74,12 @@ func ClaimMessages(ctx context.Context, client rueidis.Client, namespace, cluste
 	return nil
 }
 
+// Claimed tells whether a namespace has the marker of a cluster, or of anybody.
+func Claimed(ctx context.Context, client rueidis.Client, namespace string) (bool, error) {
+	kind, err := keyType(ctx, client, metaKey(namespace))
+	return kind != "none", err
+}
+
 // metaKey is the layout's marker.
 func metaKey(namespace string) string { return namespace + ":meta" }
 

@@ -202,3 +202,22 @@ func epochAt(ms int64) int32 {
 
 // hexID is a topic's id as partitions have it.
 func hexID(id uuid.UUID) string { return strings.ReplaceAll(id.String(), "-", "") }
+
+// Lost tells, of a Redis whose namespace is empty, which topic's table is there all the same; "": there is none. Tables that are
+// being deleted, or that cannot be read, do not count.
+func Lost(ctx context.Context, s Source) (topic string, err error) {
+	err = remote.Discover(ctx, s.Settings, s.Store, func(f *remote.Found) error {
+		if f.Err == nil && !f.About.Deleting {
+			topic = f.Topic
+			return errFound
+		}
+		return nil
+	})
+	if errors.Is(err, errFound) {
+		err = nil
+	}
+	return topic, err
+}
+
+// errFound ends a search.
+var errFound = errors.New("found")

@@ -1,12 +1,14 @@
 package documents
 
 import (
+	"context"
 	"net"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/test/harness"
@@ -18,13 +20,13 @@ type typed struct{ command, answer string }
 // commandsOf are those that a page has in tables, in their order: `command`, or `command`: `part of its answer`.
 func commandsOf(page string) []typed {
 	var all []typed
-	form := regexp.MustCompile("`((?:redis-cli|bin/korvet) [^`]+)`(?:: `([^`]+)`)?")
+	form := regexp.MustCompile("`((?:redis-cli|bin/korvet|kcat|curl) [^`]+)`(?:: `([^`]+)`)?")
 	for line := range strings.Lines(page) {
 		if !strings.HasPrefix(line, "|") {
 			continue
 		}
 		for _, found := range form.FindAllStringSubmatch(line, -1) {
-			all = append(all, typed{command: found[1], answer: found[2]})
+			all = append(all, typed{command: strings.ReplaceAll(found[1], `\|`, "|"), answer: found[2]})
 		}
 	}
 	return all
@@ -33,6 +35,20 @@ func commandsOf(page string) []typed {
 // Every command of docs/storage.md answers, and what the page says of its answer is in it.
 func TestEveryCommandOfTheStoragePageShowsWhatItSays(t *testing.T) {
 	b := harness.Start(t, harness.Options{Own: true, Args: []string{"--korvet.storage.worker.tick-interval=1s", "--korvet.storage.worker.lease-duration=5s"}})
+	run := runner(t, b)
+	page := read(t, "../../docs/storage.md")
+	begin(t, page, run)
+	redistest.Eventually(t, "a sealed segment", func() bool {
+		reply := b.Redis.Do("EXISTS", "korvet:storage:segment:{"+stream+"}:0")
+		n, err := reply.ToInt64()
+		return err == nil && n == 1
+	})
+	try(t, page, 20, run)
+}
+
+// runner runs what pages tell people to type, against a broker.
+func runner(t *testing.T, b *harness.Broker, settings ...string) func(script string) (string, error) {
+	t.Helper()
 	_, redisPort, err := net.SplitHostPort(b.RedisAddr)
 	if err != nil {
 		t.Fatal(err)
@@ -41,16 +57,25 @@ func TestEveryCommandOfTheStoragePageShowsWhatItSays(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", korvet, "../../cmd/korvet").CombinedOutput(); err != nil {
 		t.Fatalf("build korvet: %v: %s", err, out)
 	}
-	run := func(script string) (string, error) {
+	tables := " --korvet.redis.uri=redis://" + b.RedisAddr + " " + strings.Join(settings, " ")
+	return func(script string) (string, error) {
 		script = strings.NewReplacer(
 			"bin/korvet topics trim", korvet+" topics trim --bootstrap-server "+b.Addr, "bin/korvet topics stats", korvet+" topics stats --bootstrap-server "+b.Addr,
-			"bin/korvet topics", korvet+" topics --bootstrap-server "+b.Addr, "bin/korvet migrate", korvet+" migrate --bootstrap-server "+b.Addr, "bin/korvet", korvet,
-			"redis://localhost:6379", "redis://"+b.RedisAddr, "localhost:9092", b.Addr, "redis-cli", "redis-cli -e -p "+redisPort,
+			"bin/korvet topics", korvet+" topics --bootstrap-server "+b.Addr, "bin/korvet migrate", korvet+" migrate --bootstrap-server "+b.Addr,
+			"bin/korvet tables list", korvet+" tables list"+tables, "bin/korvet tables describe", korvet+" tables describe"+tables,
+			"bin/korvet tables verify", korvet+" tables verify"+tables, "bin/korvet", korvet,
+			"redis://localhost:6379", "redis://"+b.RedisAddr, "localhost:9092", b.Addr, "localhost:8080", b.HTTPAddr, "redis-cli", "redis-cli -e -p "+redisPort,
 		).Replace(script)
-		out, err := exec.Command("bash", "-euo", "pipefail", "-c", script).CombinedOutput()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		out, err := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script).CombinedOutput()
 		return string(out), err
 	}
-	page := read(t, "../../docs/storage.md")
+}
+
+// begin runs the blocks of commands that a page begins with.
+func begin(t *testing.T, page string, run func(string) (string, error)) {
+	t.Helper()
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(page, -1)
 	if len(blocks) == 0 {
 		t.Fatal("the page has nothing to begin with")
@@ -60,13 +85,13 @@ func TestEveryCommandOfTheStoragePageShowsWhatItSays(t *testing.T) {
 			t.Fatalf("%s: %v: %s", block[1], err, out)
 		}
 	}
-	redistest.Eventually(t, "a sealed segment", func() bool {
-		reply := b.Redis.Do("EXISTS", "korvet:storage:segment:{"+stream+"}:0")
-		n, err := reply.ToInt64()
-		return err == nil && n == 1
-	})
+}
+
+// try runs the commands in a page's tables.
+func try(t *testing.T, page string, atLeast int, run func(string) (string, error)) {
+	t.Helper()
 	commands := commandsOf(page)
-	if len(commands) < 20 {
+	if len(commands) < atLeast {
 		t.Fatalf("found only %d commands", len(commands))
 	}
 	for _, c := range commands {

@@ -14,7 +14,7 @@ func newUpkeep(m *Metrics) upkeep {
 		files:     m.gauge("korvet_storage_remote_files", "Data files of a topic's table.", "topic"),
 		deletes:   m.gauge("korvet_storage_remote_delete_files", "Files of position deletes of a topic's table: rows that engines deleted and that are still in data files.", "topic"),
 		done:      m.counter("korvet_storage_remote_upkeep_total", "What was done to keep tables in order; operation is drop (data files that retention took from a table), expire (snapshots), reclaim (files of earlier versions deleted), sweep (orphans deleted) or merge (data files rewritten into larger ones).", "operation"),
-		failures:  m.counter("korvet_storage_remote_upkeep_failures_total", "What failed of that and is tried again; operation is one of those, or table.", "operation"),
+		failures:  m.counter("korvet_storage_remote_upkeep_failures_total", "What failed of that and is tried again; operation is one of those, table or describe (the topic's settings noted in its table).", "operation"),
 	}
 	for _, operation := range []string{"drop", "expire", "reclaim", "sweep", "merge"} {
 		u.done.WithLabelValues(operation).Add(0)

@@ -142,7 +142,7 @@ func TestATableTellsWhatItsTopicIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err = Describe(t.Context(), table, s, topic); err != nil {
+		if s, err = table.Describe(t.Context(), s, topic.Partitions, topic.Configs); err != nil {
 			t.Fatal(err)
 		}
 		a, err := s.About()

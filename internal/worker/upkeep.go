@@ -27,6 +27,13 @@ func (k *Keeper) keep(ctx context.Context, table KeptTable, job *KeepJob, topic 
 	if err != nil {
 		return "table", err
 	}
+	described, err := table.Describe(ctx, s, job.Topic.Partitions, job.Topic.Configs)
+	if err = ignoreConflict(err); err != nil {
+		return "describe", err
+	}
+	if described != nil {
+		s = described
+	}
 	if s, err = k.retain(ctx, table, s, job, topic); err != nil {
 		return "drop", err
 	}

@@ -135,3 +135,32 @@ func (t *Table) At(ctx context.Context, version int64) (*State, error) {
 	}
 	return parseState(v)
 }
+
+// Describing are the properties by which a table tells what its topic is: enough to restore it in a Redis that has lost it.
+func Describing(partitions int32, configs map[string]string) (map[string]string, error) {
+	if configs == nil {
+		configs = map[string]string{}
+	}
+	text, err := json.Marshal(configs) // its names are sorted
+	if err != nil {
+		return nil, fmt.Errorf("encode topic's settings: %w", err)
+	}
+	return map[string]string{PartitionsProperty: strconv.Itoa(int(partitions)), ConfigsProperty: string(text)}, nil
+}
+
+// Describe has the table tell what its topic is now, where it does not, on a state. It returns the state after it.
+func (t *Table) Describe(ctx context.Context, base *State, partitions int32, configs map[string]string) (*State, error) {
+	wanted, err := Describing(partitions, configs)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range wanted {
+		if base.Property(name) == value {
+			delete(wanted, name)
+		}
+	}
+	if len(wanted) == 0 {
+		return base, nil
+	}
+	return t.SetProperties(ctx, base, wanted)
+}

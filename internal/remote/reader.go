@@ -27,7 +27,7 @@ type ReaderSettings struct {
 func DefaultReaderSettings() ReaderSettings {
 	return ReaderSettings{
 		IndexBytes: 1 << 30, CacheBytes: 128 << 20, Stale: 30 * time.Second, Loads: 8,
-		StretchBytes: 256 << 10, StretchRows: 4000, AheadBytes: 1 << 20,
+		StretchBytes: 256 << 10, StretchRows: 1000, AheadBytes: 1 << 20,
 	}
 }
 

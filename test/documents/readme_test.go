@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/test/harness"
 )
 
@@ -23,7 +24,7 @@ func TestTheReadmesFirstTopic(t *testing.T) {
 	var commands, want string
 	for _, block := range blocks {
 		switch {
-		case strings.Contains(block[1], "kcat -P"):
+		case strings.Contains(block[1], "kcat -P") && strings.Contains(block[1], "readyz"):
 			commands = block[1]
 		case strings.Contains(block[1], `1) "`):
 			want = block[1]
@@ -70,6 +71,24 @@ func TestTheReadmesGroup(t *testing.T) {
 	if got, want := id.ReplaceAllString(plain(string(out)), "<id>"), id.ReplaceAllString(plain(blocks[2]), "<id>"); got != want {
 		t.Errorf("got\n%s\nwhere the page has\n%s", got, want)
 	}
+}
+
+// The README's topic becomes a table. What DuckDB says of tables is shown by test/readers.
+func TestTheReadmesTable(t *testing.T) {
+	path := "--korvet.storage.remote.path=file://" + t.TempDir()
+	b := harness.Start(t, harness.Options{Own: true, Args: []string{path, "--korvet.storage.worker.tick-interval=1s", "--korvet.storage.worker.lease-duration=5s"}})
+	run := runner(t, b, path)
+	block := regexp.MustCompile("(?s)```sh\nbin/korvet server [^\n]*remote.path[^\n]*\n(.*?)duckdb ").FindStringSubmatch(read(t, "../../README.md"))
+	if block == nil {
+		t.Fatal("README.md has no table")
+	}
+	if out, err := run(block[1]); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	redistest.Eventually(t, "the table to have the records", func() bool {
+		out, err := run("bin/korvet tables list")
+		return err == nil && regexp.MustCompile(`trips +trips +live +1 +1 +3 `).MatchString(out)
+	})
 }
 
 // plain leaves out empty lines and makes every time in ms the same.

@@ -16,6 +16,9 @@ import (
 // a consumer decodes at least.
 const filePageBytes = 128 << 10
 
+// fileMagic is what a data file begins with, in bytes.
+const fileMagic = 4
+
 // copied is a data file that is on the store.
 type copied struct{ tables.Added }
 
@@ -39,8 +42,9 @@ func (c *Copier) copyFile(ctx context.Context, table Table, r *copyReader, v *co
 	began := c.now()
 	read, write := io.Pipe()
 	f.out = &counter{to: bufio.NewWriterSize(write, 64<<10)}
+	group := min(s.RowGroupBytes, s.TargetFileBytes)
 	f.file = datafile.NewWriter(f.out, t.Ref.Partition, datafile.Options{
-		PageBytes: filePageBytes, RowGroupBytes: int(s.RowGroupBytes), KeyBloom: s.KeyBloom, CreatedBy: c.Version,
+		PageBytes: int(min(filePageBytes, group)), RowGroupBytes: int(group), KeyBloom: s.KeyBloom, CreatedBy: c.Version,
 		Typed: v.columns.begin(ctx, v, r.rest()),
 	})
 	done := make(chan error, 1)
@@ -131,7 +135,7 @@ func (f *fileWriter) put(ctx context.Context, row *datafile.Row) error {
 	f.raw += int64(len(row.Key)+len(row.Value)+len(row.Headers)) + 8
 	f.end = row.Offset + 1
 	f.reader.taken()
-	if f.out.bytes > before {
+	if f.out.bytes-before > fileMagic {
 		f.encoded = f.raw
 	}
 	return nil
@@ -139,11 +143,11 @@ func (f *fileWriter) put(ctx context.Context, row *datafile.Row) error {
 
 // full tells whether the file has its size: with what waits for its row group, at the rate of what was written.
 func (f *fileWriter) full() bool {
-	waiting := float64(f.raw - f.encoded)
-	if f.encoded > 0 {
-		waiting *= float64(f.out.bytes) / float64(f.encoded)
+	if f.encoded == 0 {
+		return false
 	}
-	return f.raw > 0 && f.out.bytes+int64(waiting) >= f.target
+	waiting := float64(f.raw-f.encoded) * float64(f.out.bytes) / float64(f.encoded)
+	return f.out.bytes+int64(waiting) >= f.target
 }
 
 // counter counts bytes on their way.

@@ -52,8 +52,9 @@ func (s *Storage) copyJobs(targets []Target) []CopyJob {
 
 // copyRound makes a round over one topic. It reports whether there is more to be done.
 func (s *Storage) copyRound(ctx context.Context, j *CopyJob) (more bool) {
-	j.Targets = slices.Clone(j.Targets) // a later round begins with all of them
-	more, err := s.Copier.Copy(ctx, j)
+	round := *j // a later one begins with all targets
+	round.Targets = slices.Clone(j.Targets)
+	more, err := s.Copier.Copy(ctx, &round)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errUnwanted):
 		return false
@@ -66,7 +67,7 @@ func (s *Storage) copyRound(ctx context.Context, j *CopyJob) (more bool) {
 		return false
 	}
 	s.Copier.report(topicRef(j.Topic), err)
-	return more && err == nil
+	return more
 }
 
 // report logs once what keeps a topic from being copied, and once that it is over.

@@ -1,0 +1,291 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	objectstore "github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/storetest"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+func TestStoreThatIsAwayForAnHourCostsNothing(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", map[string]string{"local.retention.ms": "60000", "retention.ms": "36000000"})
+	other := c.create("plain", map[string]string{"retention.ms": "1800000"})
+	other.addSealed(10, time.Hour, 10)
+	c.store.Limit(0, storetest.Before, nil)
+	for range 60 {
+		p.addSealed(10, 2*time.Hour, 10)
+		c.tick()
+	}
+	p.places(0, 0, 0)
+	if v := p.view(); len(v.Segments) != 60 {
+		t.Errorf("%d segments are left", len(v.Segments))
+	}
+	other.expect(10, -1)
+	if n := c.logged("not all that is due was copied"); n != 1 {
+		t.Errorf("logged %d times that the store is away:\n%.2000s", n, c.log)
+	}
+	if c.copied.failures["table"] != 60 || c.copied.lag["events"] != 60 || c.copied.offsets["events"] != 600 || c.copied.oldest["events"] < 2*time.Hour {
+		t.Errorf("told %+v", c.copied)
+	}
+	c.store.Limit(-1, storetest.Before, nil)
+	c.tick()
+	c.tick()
+	c.holds(p, 0, 600)
+	p.places(0, 600, 600)
+	if c.logged("works again") != 1 || c.copied.lag["events"] != 0 {
+		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.log)
+	}
+}
+
+func TestTotalRetentionLetsGoWhatCouldNotBeCopied(t *testing.T) {
+	c := newCopyRig(t)
+	c.store.Limit(0, storetest.Before, nil)
+	p := c.tiered("events", map[string]string{"local.retention.ms": "60000", "retention.ms": "3600000"})
+	p.addSealed(10, 2*time.Hour, 10)
+	p.addSealed(10, 10*time.Minute, 10)
+	c.tick()
+	p.expect(10, 10, -1)
+	c.store.Limit(-1, storetest.Before, nil)
+	c.tick()
+	c.holds(p, 10, 20)
+}
+
+func TestOperationsThatAreNotAnsweredAreLookedAfter(t *testing.T) {
+	c := newCopyRig(t)
+	c.set.TargetFileBytes, c.set.RowGroupBytes = 4000, 2000
+	for n, cut := 0, true; cut; n++ {
+		p := c.tiered(fmt.Sprintf("t%d", n), map[string]string{"local.retention.ms": "60000"})
+		c.topics.topics = c.topics.topics[len(c.topics.topics)-1:]
+		for range 3 {
+			p.addSealed(40, time.Hour, 50)
+		}
+		c.store.Limit(n, storetest.After, nil)
+		c.tick()
+		if cut = c.store.Dead(); cut && n > 50 {
+			t.Fatal("no end of operations")
+		}
+		c.everywhere(p, p.next)
+		c.store.Limit(-1, storetest.Before, nil)
+		c.tick()
+		c.tick()
+		c.holds(p, 0, 120)
+		p.places(0, 120, 120)
+	}
+}
+
+// gate is a store that calls a function before it writes objects whose location has a text in it.
+type gate struct {
+	objectstore.Store
+	text string
+	mu   sync.Mutex
+	call func()
+}
+
+func (g *gate) pass(location string) {
+	g.mu.Lock()
+	call := g.call
+	if strings.Contains(location, g.text) {
+		g.call = nil
+	} else {
+		call = nil
+	}
+	g.mu.Unlock()
+	if call != nil {
+		call()
+	}
+}
+
+func (g *gate) Put(ctx context.Context, location string, body io.Reader) error {
+	g.pass(location)
+	return g.Store.Put(ctx, location, body)
+}
+
+func (g *gate) PutIfAbsent(ctx context.Context, location string, body []byte) error {
+	g.pass(location)
+	return g.Store.PutIfAbsent(ctx, location, body)
+}
+
+// gated puts a gate before the worker's store.
+func (c *copyRig) gated(text string, call func()) *gate {
+	g := &gate{Store: c.plain, text: text, call: call}
+	c.storage.Copier.Tables = c.tablesOn(g)
+	return g
+}
+
+func TestWorkerThatWasPausedBeyondItsLeaseMovesNothingBack(t *testing.T) {
+	for _, paused := range []string{".parquet", "/v2.metadata.json", ".avro"} {
+		c := newCopyRig(t)
+		p := c.tiered("events", map[string]string{"local.retention.ms": "60000"})
+		p.addSealed(100, time.Hour, 10)
+		at, goOn := make(chan struct{}), make(chan struct{})
+		c.gated(paused, func() { close(at); <-goOn })
+		zombie := c.storage
+		done := make(chan error, 1)
+		go func() { done <- zombie.RunOnce(t.Context()) }()
+		<-at
+		c.storage = c.worker("1/next")
+		c.storage.Gone = func(string) bool { return true }
+		c.storage.Copier = c.copier(c.shard)
+		c.tick()
+		p.addSealed(50, time.Hour, 10)
+		c.tick()
+		c.holds(p, 0, 150)
+		_, before := c.files(p)
+		close(goOn)
+		if err := <-done; !errors.Is(err, redisstream.ErrFenced) {
+			t.Errorf("paused before %s: %v, want ErrFenced", paused, err)
+		}
+		c.holds(p, 0, 150)
+		if _, after := c.files(p); after.Snapshot() != before.Snapshot() || after.Fence != before.Fence {
+			t.Errorf("paused before %s: fence %d, before %d", paused, after.Fence, before.Fence)
+		}
+		_ = zombie.RunOnce(t.Context())
+		c.tick()
+		c.holds(p, 0, 150)
+		p.places(0, 150, 150)
+	}
+}
+
+func TestCommitsOfOthersMeanwhileAreKept(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", nil)
+	p.addSealed(10, time.Hour, 10)
+	c.tick()
+	p.addSealed(10, time.Hour, 10)
+	c.gated("/v3.metadata.json", func() { // it has read v2
+		table := c.table(p).(*tierTable)
+		state, err := table.State(t.Context())
+		if err == nil {
+			_, err = table.SetProperties(t.Context(), state, map[string]string{"engine": "was here"})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	c.tick()
+	c.holds(p, 0, 20)
+	if _, state := c.files(p); !strings.Contains(string(state.Raw()), "was here") {
+		t.Error("what an engine committed is gone")
+	}
+	if len(c.copied.failures) != 0 || c.copied.files != 2 {
+		t.Errorf("told %+v", c.copied)
+	}
+}
+
+func TestCopyingEndsWithTheLease(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", nil)
+	p.addSealed(10, time.Hour, 10)
+	at, goOn := make(chan struct{}), make(chan struct{})
+	c.gated(".parquet", func() { close(at); <-goOn })
+	if err := c.storage.tick(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	<-at
+	c.storage.leave()
+	close(goOn)
+	if err := c.storage.copies.collect(); !errors.Is(err, redisstream.ErrLeaseLost) {
+		t.Errorf("the copy ended with %v", err)
+	}
+	if files, _ := c.files(p); len(files) != 0 {
+		t.Errorf("%d files were committed", len(files))
+	}
+}
+
+func TestSlowStoreHoldsUpNothingElse(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", nil)
+	other := c.create("plain", map[string]string{"retention.ms": "1800000"})
+	p.addSealed(10, time.Hour, 10)
+	goOn := make(chan struct{})
+	c.gated(".parquet", func() { <-goOn })
+	for range 3 {
+		other.addSealed(10, time.Hour, 10)
+		if err := c.storage.tick(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other.expect(30, -1)
+	close(goOn)
+	if err := c.storage.copies.collect(); err != nil {
+		t.Fatal(err)
+	}
+	c.holds(p, 0, 10)
+}
+
+func TestTopicThatIsNotToBeCopiedAnyMoreEndsItsCopies(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", nil)
+	p.addSealed(10, time.Hour, 10)
+	at, goOn := make(chan struct{}), make(chan struct{})
+	c.gated(".parquet", func() { close(at); <-goOn })
+	if err := c.storage.tick(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	<-at
+	changed := *p.topic
+	changed.Config.RemoteCopyDisable = true
+	c.topics.topics = nil
+	c.topics.topics = append(c.topics.topics, &changed)
+	c.storage.keepCopies()
+	close(goOn)
+	if err := c.storage.copies.collect(); err != nil {
+		t.Errorf("the copy ended with %v", err)
+	}
+	c.tick()
+	if files, _ := c.files(p); len(files) != 0 {
+		t.Errorf("%d files were committed", len(files))
+	}
+	c.topics.topics[0] = p.topic
+	c.tick()
+	c.holds(p, 0, 10)
+}
+
+func TestTablesAndLogsThatDoNotFitAreLeftAlone(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", map[string]string{"local.retention.ms": "60000"})
+	other := c.another(p.topic)
+	for _, one := range []*part{p, other} {
+		one.addSealed(10, time.Hour, 10)
+		one.addSealed(10, time.Second, 10)
+	}
+	table := c.table(p)
+	if err := table.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	state, err := table.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead := tables.Added{Partition: 0, Location: table.Location() + "/data/elsewhere.parquet", Bytes: 4, End: 30}
+	ahead.Rows, ahead.FirstOffset, ahead.LastOffset = 30, 0, 29
+	if _, err := table.Append(t.Context(), state, 1, []tables.Added{ahead}); err != nil {
+		t.Fatal(err)
+	}
+	c.tick()
+	c.tick()
+	p.places(0, 0, 0) // Redis has lost what is in the table: nothing of it may be dropped
+	c.holds(other, 0, 20)
+	other.places(0, 10, 20)
+	if c.logged("the remote tier is ahead of the log") != 1 {
+		t.Errorf("logged\n%s", c.log)
+	}
+	c.topics.topics = nil
+	lost := c.tiered("lost", nil)
+	lost.addSealed(10, time.Hour, 10)
+	lost.do("HSET", lost.keys.Segments, "tiered", "10", "local", "5")
+	c.tick()
+	if c.exists(lost) || c.copied.failures["table"] == 0 {
+		t.Error("a table that is gone was made anew, without what it had")
+	}
+}

@@ -1,0 +1,294 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+func TestSmallSegmentsAreGatheredAndLargeOnesSplit(t *testing.T) {
+	c := newCopyRig(t)
+	c.set.RowGroupBytes, c.set.TargetFileBytes = 20_000, 100_000
+	p := c.tiered("events", nil)
+	for range 30 {
+		p.addSealed(10, time.Hour, 20)
+	}
+	c.tick()
+	if files, _ := c.files(p); len(files) != 1 || files[0].Rows != 300 {
+		t.Errorf("small segments are in %+v", files)
+	}
+	noise := strings.Repeat("x", 10)
+	ms := c.now()
+	for i := range 30_000 {
+		p.xadd(ms, "value", fmt.Sprintf("%x%s%d", i*i*7919, noise, i*31337))
+	}
+	p.seal()
+	c.tick()
+	c.holds(p, 0, 30_300)
+	files, _ := c.files(p)
+	if len(files) < 4 {
+		t.Errorf("a large segment is in %d files", len(files)-1)
+	}
+	for _, f := range files[1 : len(files)-1] {
+		if f.Bytes < 50_000 || f.Bytes > 150_000 {
+			t.Errorf("a file of %d bytes, wanted are about 100000", f.Bytes)
+		}
+	}
+	want := ""
+	for _, f := range files {
+		want += fmt.Sprintf("%d-%d ", f.First, f.Last)
+	}
+	got := ""
+	started := 0
+	for _, e := range c.events.list {
+		if e.State == CopySegmentFinished {
+			got += fmt.Sprintf("%d-%d ", e.First, e.Last)
+		} else if e.State == CopySegmentStarted {
+			started++
+		}
+		if e.Topic != "events" || e.TopicID != p.topic.ID || !strings.HasPrefix(e.Location, "file://") {
+			t.Errorf("event %+v", e)
+		}
+	}
+	if got != want || started != len(files) {
+		t.Errorf("told of %s and %d begun, want %s", got, started, want)
+	}
+}
+
+func TestCopyLagHoldsSegmentsBack(t *testing.T) {
+	for name, one := range map[string]struct {
+		configs map[string]string
+		end     int64
+	}{
+		"at once":                    {nil, 30},
+		"by age":                     {map[string]string{"remote.copy.lag.ms": "1800000"}, 10},
+		"by bytes":                   {map[string]string{"remote.copy.lag.ms": "80000000", "remote.copy.lag.bytes": "30000", "local.retention.bytes": "1000000"}, 20},
+		"by local retention":         {map[string]string{"remote.copy.lag.ms": "-1", "local.retention.ms": "600000"}, 20},
+		"by either":                  {map[string]string{"remote.copy.lag.ms": "1800000", "remote.copy.lag.bytes": "30000", "local.retention.bytes": "1000000"}, 20},
+		"retention keeps for ever":   {map[string]string{"remote.copy.lag.ms": "-1", "retention.ms": "-1"}, 0},
+		"nothing is to be copied":    {map[string]string{"remote.log.copy.disable": "true"}, 0},
+		"not a topic that is tiered": {map[string]string{"remote.storage.enable": "false"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCopyRig(t)
+			p := c.tiered("events", one.configs)
+			p.addSealed(10, time.Hour, 2000)
+			p.addSealed(10, 20*time.Minute, 2000)
+			p.addSealed(10, time.Minute, 2000)
+			p.add(10, time.Second, 2000)
+			p.noteBytes()
+			c.tick()
+			if one.end == 0 {
+				if c.exists(p) {
+					t.Error("there is a table")
+				}
+				return
+			}
+			c.holds(p, 0, one.end)
+		})
+	}
+}
+
+// noteBytes adds to the registry what the sealed segments take.
+func (p *part) noteBytes() {
+	p.Helper()
+	for _, seg := range p.view().Segments {
+		weights, err := p.shard.Weigh(p.Context(), []string{p.keys.Segment(seg.Number)}, 0)
+		if err != nil {
+			p.Fatal(err)
+		}
+		p.do("HSET", p.keys.Segments, fmt.Sprintf("s:%d", seg.Number),
+			fmt.Sprintf("sealed %d %d %d %d -1 %d", seg.Base, seg.Last, seg.FirstMs, seg.LastMs, weights[0]))
+	}
+}
+
+func TestLocalRetentionByBytes(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", map[string]string{"local.retention.bytes": "50000"})
+	for range 5 {
+		p.addSealed(10, time.Minute, 2000)
+	}
+	p.add(5, 0, 2000)
+	c.tick()
+	p.places(0, 0, 50)
+	c.tick()
+	v := p.view()
+	var rest int64
+	for _, seg := range v.Segments[1:] {
+		rest += c.storage.sizes[c.storage.targets(nil)[0].Ref].sealed[seg.Number]
+	}
+	if total := p.measured(); total < 50_000 || rest+c.storage.sizes[c.storage.targets(nil)[0].Ref].open >= 50_000 {
+		t.Errorf("%d bytes are left, %d without the oldest segment", total, rest)
+	}
+	if v.LocalStart == 0 || v.LogStart != 0 {
+		t.Errorf("view %+v", v.View)
+	}
+	c.holds(p, 0, 50)
+}
+
+func TestLocalRetentionThatIsTheTotalDropsNothingEarlier(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", map[string]string{"retention.ms": "7200000", "retention.bytes": "1000000"})
+	p.addSealed(10, time.Hour, 10)
+	for range 3 {
+		c.tick()
+	}
+	p.places(0, 0, 10)
+}
+
+func TestHistoryOfATopicIsCopied(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.create("old", map[string]string{"segment.bytes": "-1", "retention.ms": "-1"})
+	p.add(500, 48*time.Hour, 100)
+	c.tick()
+	if v := p.view(); len(v.Segments) != 0 {
+		t.Fatalf("an unsegmented topic has %d segments", len(v.Segments))
+	}
+	p.topic.Configs["remote.storage.enable"] = "true"
+	p.topic.Config = c.schema.Effective("old", p.topic.Configs)
+	c.tick()
+	c.holds(p, 0, 500)
+}
+
+func TestTopicsThatAreNotTieredAreNotRead(t *testing.T) {
+	c := newCopyRig(t)
+	c.do("CONFIG", "SET", "maxmemory-policy", "allkeys-lfu")
+	p := c.create("plain", nil)
+	p.addSealed(10, time.Hour, 10)
+	accesses := func() int64 {
+		m := c.do("OBJECT", "FREQ", p.keys.Segment(0))
+		n, err := m.AsInt64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := accesses()
+	for range 30 {
+		c.tick()
+	}
+	if after := accesses(); after != before {
+		t.Errorf("accesses rose from %d to %d", before, after)
+	}
+}
+
+func TestNothingToCopyCostsNoRequest(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", nil)
+	p.addSealed(10, time.Hour, 10)
+	c.tick()
+	c.tick()
+	c.store.Limit(-1, 0, nil)
+	p.add(10, 0, 10)
+	for range 5 {
+		c.tick()
+	}
+	if n := c.store.Passed(); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestCopiesKeepTheRate(t *testing.T) {
+	c := newCopyRig(t)
+	c.set.MaxBytesPerSecond = 10_000
+	var waited atomic.Int64
+	now := time.Now()
+	c.storage.Copier.now = func() time.Time { return now.Add(time.Duration(waited.Load())) }
+	c.storage.Copier.wait = func(_ context.Context, d time.Duration) error { waited.Add(int64(d)); return nil }
+	p := c.tiered("events", nil)
+	ms := c.now()
+	for i := range 2000 {
+		p.xadd(ms, "value", fmt.Sprintf("%x", i*i*7919))
+	}
+	p.seal()
+	c.tick()
+	files, _ := c.files(p)
+	var bytes int64
+	for _, f := range files {
+		bytes += f.Bytes
+	}
+	least := time.Duration(float64(bytes)/10_000*float64(time.Second)) - 2*rateStep
+	if got := time.Duration(waited.Load()); got < least || got > least+time.Second {
+		t.Errorf("%d bytes took %v, want about %v", bytes, got, least)
+	}
+	c.holds(p, 0, 2000)
+}
+
+func TestMemoryOfACopyIsBounded(t *testing.T) {
+	const total = 256 << 20
+	for _, bytes := range []int{1 << 10, 1 << 20} {
+		t.Run(fmt.Sprint(bytes), func(t *testing.T) {
+			c := newCopyRig(t)
+			c.set = CopySettings{RowGroupBytes: 16 << 20, TargetFileBytes: 1 << 40, Threads: 1, MaxValueBytes: 100 << 20}
+			p := c.tiered("large", nil)
+			c.large(p, total/bytes, bytes)
+			p.seal()
+			p.noteBytes()
+			runtime.GC()
+			var before runtime.MemStats
+			runtime.ReadMemStats(&before)
+			defer debug.SetGCPercent(debug.SetGCPercent(20))
+			most := &watermark{}
+			c.storage.Copier.Settings = func() CopySettings { most.look(); return c.set }
+			c.tick()
+			grew := int64(most.most.Load()) - int64(before.HeapAlloc)
+			t.Logf("%d MiB of memory for a segment of %d MiB", grew>>20, total>>20)
+			if grew > 128<<20 {
+				t.Errorf("copying took %d bytes", grew)
+			}
+			files, _ := c.files(p)
+			if len(files) != 1 || files[0].Rows != int64(total/bytes) {
+				t.Errorf("files %+v", files)
+			}
+		})
+	}
+}
+
+// watermark is the most memory that was seen in use.
+type watermark struct {
+	calls, most atomic.Uint64
+}
+
+func (w *watermark) look() {
+	if w.calls.Add(1)%50 != 1 {
+		return
+	}
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	w.most.Store(max(w.most.Load(), now.HeapAlloc))
+}
+
+// large appends n values that do not compress.
+func (c *copyRig) large(p *part, n, bytes int) {
+	c.Helper()
+	ms := c.now() - 1000
+	noise := make([]byte, bytes)
+	state := uint64(1)
+	var page rueidis.Commands
+	for i := range n {
+		for k := 0; k+8 <= len(noise); k += 8 {
+			state = state*6364136223846793005 + 1442695040888963407
+			for b := range 8 {
+				noise[k+b] = byte(state >> (8 * b))
+			}
+		}
+		page = append(page, p.client.B().Arbitrary("XADD", p.keys.Stream, fmt.Sprintf("%d-%d", ms, i), "value", string(noise), "timestamp", "1").Build())
+		if len(page)*bytes >= 1<<20 || i == n-1 {
+			for _, answer := range p.client.DoMulti(c.Context(), page...) {
+				if err := answer.Error(); err != nil {
+					c.Fatal(err)
+				}
+			}
+			page = page[:0]
+		}
+	}
+	p.next = int64(n)
+	p.do("HSET", p.keys.State("T"), "last", fmt.Sprintf("%d-%d", ms, n-1))
+}

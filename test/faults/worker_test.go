@@ -83,10 +83,7 @@ func seen(t *testing.T, addr, topic string) (records []*kgo.Record) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, topic)
-	if err = errors.Join(err, ends.Error()); err != nil {
-		t.Fatalf("list ends of %s: %v", topic, err)
-	}
+	ends := listed(ctx, t, topic, kadm.NewClient(client).ListEndOffsets)
 	for left := len(ends[topic]); left > 0; {
 		fetches := client.PollFetches(ctx)
 		if ctx.Err() != nil {
@@ -94,18 +91,30 @@ func seen(t *testing.T, addr, topic string) (records []*kgo.Record) {
 		}
 		fetches.EachRecord(func(r *kgo.Record) { records = append(records, r) })
 		left = 0
+		starts := listed(ctx, t, topic, kadm.NewClient(client).ListStartOffsets)
 		for p, o := range ends[topic] {
 			at := slices.IndexFunc(records, func(r *kgo.Record) bool { return r.Partition == p && r.Offset >= o.Offset-1 })
-			starts, err := kadm.NewClient(client).ListStartOffsets(ctx, topic)
-			if err != nil {
-				t.Fatal(err)
-			}
 			if start, _ := starts.Lookup(topic, p); at < 0 && start.Offset < o.Offset {
 				left++
 			}
 		}
 	}
 	return records
+}
+
+// listed asks for a topic's offsets until all of them are told: the broker may be away.
+func listed(ctx context.Context, t *testing.T, topic string, ask func(context.Context, ...string) (kadm.ListedOffsets, error)) kadm.ListedOffsets {
+	t.Helper()
+	for {
+		offsets, err := ask(ctx, topic)
+		if err = errors.Join(err, offsets.Error()); err == nil {
+			return offsets
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("list offsets of %s: %v", topic, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // check compares what is in the log with what producers were told until now.

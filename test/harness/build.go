@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
+	"testing"
 )
 
 // build returns the path of the korvet binary to test. A test process builds it once.
@@ -61,4 +63,21 @@ func ModuleRoot() (string, error) {
 		}
 		dir = parent
 	}
+}
+
+// Command runs a subcommand of korvet to its end and returns what it printed. It fails the test when that fails.
+func Command(t testing.TB, args ...string) string {
+	t.Helper()
+	binary, err := build()
+	if err != nil {
+		t.Fatalf("build korvet: %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("korvet %s: %v\n%s%s", strings.Join(args, " "), err, out, complaint.String())
+	}
+	return string(out)
 }

@@ -213,17 +213,6 @@ func TestACatalogThatOnlyReadsRefusesCommits(t *testing.T) {
 	}
 }
 
-func TestTablesThatAreBeingDeletedAreNotShown(t *testing.T) {
-	w := newWorld(t, Settings{}, "events", "orders")
-	w.list[0].Dropped = true
-	if got := w.ask("GET", "/v1/namespaces/korvet/tables", ""); strings.Contains(got.body, "events") || !strings.Contains(got.body, "orders") {
-		t.Errorf("listed: %s", got.body)
-	}
-	if got := w.ask("GET", events, ""); got.status != 404 {
-		t.Errorf("loaded: %d", got.status)
-	}
-}
-
 func TestATableThatIsReservedButNotCreatedDoesNotExist(t *testing.T) {
 	w := newWorld(t, Settings{}, "events")
 	w.list[0].Location += "-not-there"

@@ -33,6 +33,7 @@ type options struct {
 	GroupsFor        time.Duration   `json:"groups_for"`
 	StorageFor       time.Duration   `json:"storage_for"`
 	StorageVolume    int             `json:"storage_volume"`
+	TierPath         string          `json:"tier_path"`
 	Codec            string          `json:"codec"`
 	Compressible     float64         `json:"compressible"`
 	Acks             string          `json:"acks"`
@@ -50,9 +51,9 @@ type options struct {
 
 var (
 	allSystems  = []string{"raw", "korvet", "kafka"}
-	allMeasures = []string{"start", "joins", "idle", "commits", "produce", "catchup", "tail", "paced", "latency", "stock", "storage"}
+	allMeasures = []string{"start", "joins", "idle", "commits", "produce", "catchup", "tail", "paced", "latency", "stock", "storage", "tier"}
 	// onceMeasures have no sizes of records and numbers of producers.
-	onceMeasures = []string{"start", "joins", "idle", "commits", "storage"}
+	onceMeasures = []string{"start", "joins", "idle", "commits", "storage", "tier"}
 )
 
 // defaultVolume is how many bytes of values one load moves where no number of records is given.
@@ -111,6 +112,7 @@ func defineFlags(o *options, l *lists) *flag.FlagSet {
 	flags.DurationVar(&o.GroupsFor, "groups-for", 10*time.Second, "how long groups heartbeat, and commit at a time")
 	flags.DurationVar(&o.StorageFor, "storage-for", 6*time.Second, "how long the storage measure takes latencies, without and with the worker at work, after one second that is not counted")
 	flags.IntVar(&o.StorageVolume, "storage-volume", 1<<30, "bytes of values that the storage measure reads over many segments; its other parts have a fifth as many")
+	flags.StringVar(&o.TierPath, "tier-path", "", "where the tier measure keeps tables: file:///folder or s3://bucket/prefix, with -korvet '--korvet.storage.remote.s3.endpoint=...' (default: a folder that goes afterwards)")
 	flags.StringVar(&l.settings, "korvet", "", "more settings of korvet, separated by spaces: '--korvet.x=y --korvet.z=1'")
 	flags.IntVar(&o.Rounds, "rounds", 5, "rounds, in each of which every system is measured once")
 	flags.IntVar(&o.Warmup, "warmup", 1, "rounds before those, not counted")

@@ -120,6 +120,9 @@ func (r *runner) runAll(ctx context.Context) error {
 	if err := r.runStorage(ctx); err != nil {
 		return err
 	}
+	if err := r.runTier(ctx); err != nil {
+		return err
+	}
 	if !slices.ContainsFunc(r.Measures, func(measure string) bool { return !slices.Contains(onceMeasures, measure) }) {
 		return nil
 	}

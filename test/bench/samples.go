@@ -142,6 +142,7 @@ var metrics = slices.Concat(
 	},
 	groupMetrics(),
 	storageMetrics(),
+	tierMetrics(),
 )
 
 func rateMetrics(name, label string) []metric {

@@ -85,6 +85,7 @@ func judge(s *samples) []target {
 	}
 	j.groups()
 	j.storage()
+	j.tier()
 	j.atMost("resident memory, idle", "start.resident.broker", scenario{}, 1e-6, 40, "MB")
 	j.atMost("start to first accepted produce", "start.first", scenario{}, 1, 0.2, "s")
 	return j.targets
@@ -132,4 +133,16 @@ func (j *judged) storage() {
 			j.add(t.name, value, t.wanted, true, t.unit)
 		}
 	}
+}
+
+// tier judges what is wanted of copying to tables and reading from them.
+func (j *judged) tier() {
+	if value, ok := j.of("korvet", "tier.copy", scenario{}); ok {
+		j.add("copying 100 B of one partition", value, 500_000, true, "/s")
+	}
+	if value, ok := j.of("korvet", "tier.read.ratio", scenario{}); ok {
+		j.add("cold sequential consume", value, 0.7, true, "of tail")
+	}
+	j.atMost("cold seek, p99", "tier.seek.again.p99", scenario{}, 1, 10, "ms")
+	j.atMost("p99 at 30 % of capacity while copying and with a cold reader", "tier.p99.ratio", scenario{}, 1, 2, "of none")
 }

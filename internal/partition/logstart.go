@@ -31,6 +31,9 @@ func (p *Partition) freshState(ctx context.Context) (logEnds, int32, error) {
 	s, epoch, err := p.state(ctx)
 	if err == nil && s.led {
 		s.logStart = p.readStart(ctx, s.logStart)
+		p.mu.Lock()
+		s.local, s.tiered = p.ends.local, p.ends.tiered
+		p.mu.Unlock()
 	}
 	return s, epoch, err
 }

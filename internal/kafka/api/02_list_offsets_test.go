@@ -94,3 +94,36 @@ func TestListOffsetsTellsTheLogsErrors(t *testing.T) {
 		}
 	}
 }
+
+// placesOf sets the tiers of a topic's first partition: Redis begins at local, the remote tier ends at end.
+func (b *broker) placesOf(topic string, local, end int64) {
+	b.logs.mu.Lock()
+	defer b.logs.mu.Unlock()
+	for ref, g := range b.logs.byRef {
+		if ref.Topic == topic {
+			g.local, g.tiered = local, end
+		}
+	}
+}
+
+func TestListOffsetsTellsOfTheTiers(t *testing.T) {
+	b := newBroker(t, nil)
+	for i := range int64(10) {
+		b.mustProduce("t", recordsOf(record.Record{Timestamp: 1000 + i, Value: []byte("v")}))
+	}
+	b.placesOf("t", 4, 6)
+	for _, c := range []struct {
+		version   int16
+		timestamp int64
+		want      string
+	}{
+		{8, -2, "0@-1"}, {8, -4, "4@-1"}, {9, -5, "5@-1"}, {11, -6, "6@-1"}, {11, -1, "10@-1"}, {11, 1003, "3@1003"},
+		{7, -4, "UNSUPPORTED_VERSION"}, {8, -5, "UNSUPPORTED_VERSION"}, {10, -6, "UNSUPPORTED_VERSION"},
+	} {
+		req := listOffsetsOf("t", c.timestamp)
+		req.TimeoutMillis = 60_000
+		if got := placeText(do[*kmsg.ListOffsetsResponse](b, req, c.version).Topics[0].Partitions[0]); got != c.want {
+			t.Errorf("version %d timestamp %d: %s, want %s", c.version, c.timestamp, got, c.want)
+		}
+	}
+}

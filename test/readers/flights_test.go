@@ -172,6 +172,64 @@ func TestAQueryOfFlightsIsAnsweredAsTheirSourceSays(t *testing.T) {
 	})
 	w.checkCarriers(home, list)
 	w.checkOthers(home, list)
+	for _, name := range short {
+		t.Run(name, func(t *testing.T) { w.checkEngine(t, home, name, list) })
+	}
+}
+
+// about is what an engine read of a column.
+type about struct {
+	Count int64   `json:"count"`
+	Sum   float64 `json:"sum"`
+}
+
+// checkEngine has an engine read columns: of text, of numbers, of one that came later, and of a field with two types.
+func (w *world) checkEngine(t *testing.T, home, name string, list []flight) {
+	want := map[string]about{}
+	add := func(column string, n float64) { want[column] = about{want[column].Count + 1, want[column].Sum + n} }
+	for i, f := range list {
+		add("carrier", 0)
+		if d, left := f["dep_delay"].(int64); left {
+			add("dep_delay", float64(d))
+		}
+		distance := f["distance"].(int64)
+		switch {
+		case i < len(list)/2:
+			add("flight", float64(f["flight"].(int64)))
+		case distance > 1000:
+			add("speedy", 1)
+		default:
+			add("speedy", 0)
+		}
+		if i >= len(list)/2 {
+			add("flight_string", 0)
+			add("km", float64(distance)*1.609344+0.5)
+		}
+	}
+	settings, err := json.Marshal(engineSettings{URI: w.uri(), Own: map[string]string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := filepath.Abs(filepath.Join("python", "columns.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(home, "python", "bin", "python"), "-B", script, name, string(settings), flightsTopic)
+	cmd.Args = append(cmd.Args, slices.Sorted(maps.Keys(want))...)
+	cmd.SysProcAttr = harness.EndWithParent()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, errorText(err))
+	}
+	var got map[string]about
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("it said %q: %v", out, err)
+	}
+	for column, c := range want {
+		if g := got[column]; g.Count != c.Count || math.Abs(g.Sum-c.Sum) > 1e-6*math.Abs(c.Sum) {
+			t.Errorf("column %s: %+v, want %+v", column, g, c)
+		}
+	}
 }
 
 func (w *world) checkCarriers(home string, list []flight) {

@@ -60,6 +60,13 @@ var topicFields = []topicField{
 		p.put("remote.storage.enable", strconv.FormatBool(b))
 		return err
 	}},
+	{name: "remote-value-format", doc: "Its `remote.storage.iceberg.value.format`: raw, or json for typed columns.", set: func(p *TopicPattern, text string) error {
+		if text != "raw" && text != "json" {
+			return errors.New("must be raw or json")
+		}
+		p.put("remote.storage.iceberg.value.format", text)
+		return nil
+	}},
 }
 
 // patternTime sets a topic setting in ms, of at least so many.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/partition"
 )
 
 // What the copier remembers of tables spares the store requests while there is nothing to do, and tells how far they are
@@ -70,4 +71,5 @@ func (c *Copier) lag(jobs []CopyJob) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.ends, func(id uuid.UUID, _ map[int32]int64) bool { return !there[id] })
+	maps.DeleteFunc(c.told, func(ref partition.Ref, _ string) bool { return !there[ref.ID] })
 }

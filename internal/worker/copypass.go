@@ -14,12 +14,8 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
-const (
-	// roundLength is how long a round of copies begins new files: what it has copied by then is committed.
-	roundLength = time.Minute
-	// commitTries bounds how often a commit is planned anew in one round, while others change the table.
-	commitTries = 5
-)
+// roundLength is how long a round of copies begins new files: what it has copied by then is committed.
+const roundLength = time.Minute
 
 // Copy makes one round over a topic: it notes in the registries what the table has, copies what is due, of several partitions
 // side by side, and commits it in one snapshot. more tells that there is more to be done at once.
@@ -30,7 +26,7 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 	if err := c.look(ctx, j); err != nil || len(j.Targets) == 0 {
 		return false, err
 	}
-	plans, due, err := c.plans(ctx, j, c.known(j))
+	_, due, err := c.plans(ctx, j, c.known(j))
 	if err != nil || !due && !c.unnoted(j) {
 		return false, err
 	}
@@ -55,7 +51,8 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if plans, due, err = c.plans(ctx, j, state.Ends); err != nil || !due {
+	plans, due, err := c.plans(ctx, j, state.Ends)
+	if err != nil || !due {
 		return false, errors.Join(ahead, err)
 	}
 	columns := c.columns(j, state)
@@ -229,88 +226,4 @@ func (c *Copier) copyPartition(ctx context.Context, table Table, t *Target, plan
 func (c *Copier) dropped(ctx context.Context, t *Target, plan stretchPlan) bool {
 	now, err := c.Redis.Glances(ctx, []redisstream.Keys{t.Keys})
 	return err == nil && now[0].Err == nil && now[0].LogStart > plan.segments[0].Base
-}
-
-// commit puts the files into the table, all in one snapshot. While others change the table it looks again: files stay good as
-// long as their partition ends where they begin; else another worker has copied the same.
-func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *tables.State, files []copied, columns *jsoncolumns.Set) error {
-	if err := c.replicated(ctx, j); err != nil {
-		return err
-	}
-	for try := 0; ; try++ {
-		state, err := table.State(ctx)
-		if err != nil {
-			return fmt.Errorf("read table: %w", err)
-		}
-		if state.Fence > j.fence() {
-			return fmt.Errorf("commit to table: %w: %d", redisstream.ErrFenced, state.Fence)
-		}
-		var list []tables.Added
-		for _, f := range files {
-			if p := f.Partition; state.Ends[p] == planned.Ends[p] {
-				list = append(list, f.Added)
-			}
-		}
-		if len(list) == 0 {
-			return nil
-		}
-		state, err = table.Append(ctx, state, j.fence(), list, columns.Columns()...)
-		switch {
-		case err == nil:
-			c.learn(j, state)
-			c.archived(ctx, j, list)
-			return nil
-		case errors.Is(err, tables.ErrFenced):
-			return fmt.Errorf("%w: %w", redisstream.ErrFenced, err)
-		case !errors.Is(err, chain.ErrConflict) && !errors.Is(err, chain.ErrStale), try == commitTries:
-			return err
-		}
-	}
-}
-
-// replicated waits until the replicas have what was copied.
-func (c *Copier) replicated(ctx context.Context, j *CopyJob) error {
-	n := min(j.Topic.Config.MinInsyncReplicas, 1+c.Run) - 1
-	if c.Replicas == nil || n <= 0 {
-		return nil
-	}
-	_, err := redisstream.Await(ctx, func(done func(struct{}, error)) {
-		c.Replicas.Confirm(j.identity, n, func(err error) { done(struct{}{}, err) })
-	})
-	if err != nil {
-		return fmt.Errorf("wait for replicas: %w", err)
-	}
-	return nil
-}
-
-// archived tells of what is in the table for good.
-func (c *Copier) archived(ctx context.Context, j *CopyJob, files []tables.Added) {
-	var bytes int64
-	segments := 0
-	events := make([]SegmentEvent, 0, len(files))
-	for _, f := range files {
-		bytes += f.Bytes
-		events = append(events, SegmentEvent{
-			State: CopySegmentFinished, Topic: j.Topic.Name, TopicID: j.Topic.ID, Partition: f.Partition,
-			First: f.FirstOffset, Last: f.LastOffset, Location: f.Location, Bytes: f.Bytes,
-		})
-		for i := range j.Targets {
-			if t := &j.Targets[i]; t.Ref.Partition == f.Partition {
-				for _, seg := range t.Glance.Segments {
-					if seg.Last >= f.FirstOffset && seg.Last < f.End {
-						segments++
-					}
-				}
-			}
-		}
-	}
-	c.Observer.Archived(segments, bytes)
-	c.tell(ctx, j.fence(), events...)
-}
-
-// tell passes events on.
-func (c *Copier) tell(ctx context.Context, fence int64, events ...SegmentEvent) {
-	if c.Events != nil {
-		c.Events.RemoteSegments(ctx, fence, events)
-	}
 }

@@ -292,3 +292,27 @@ func (c *copyRig) large(p *part, n, bytes int) {
 	p.next = int64(n)
 	p.do("HSET", p.keys.State("T"), "last", fmt.Sprintf("%d-%d", ms, n-1))
 }
+
+// Values in the table are plain: dictionaries go with the last frames in Redis.
+func TestDictionariesGoWhenTheirRecordsAreInTheTableAlone(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", map[string]string{"local.retention.ms": "60000"}) // its values are stored as they are
+	uses := func(id int) {
+		p.do("HSET", p.keys.Dictionaries, fmt.Sprint(id), "blob")
+		p.do("HSET", p.keys.State("T"), fmt.Sprint("d:", id), fmt.Sprint(p.next))
+	}
+	uses(1)
+	p.addSealed(10, time.Hour, 10)
+	uses(2)
+	p.addSealed(10, 0, 10)
+	c.tick()
+	if n := p.view().Dictionaries; n != 2 {
+		t.Errorf("%d dictionaries while Redis has the records", n)
+	}
+	c.tick()
+	p.places(0, 10, 20)
+	c.tick()
+	if n := p.view().Dictionaries; n != 1 {
+		t.Errorf("%d dictionaries once the first segment was dropped", n)
+	}
+}

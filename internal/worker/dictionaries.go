@@ -110,11 +110,11 @@ func (t *Target) oldest() int64 {
 	g := &t.Glance
 	switch {
 	case len(g.Segments) > 0:
-		return min(g.LogStart, g.Segments[0].Base)
+		return min(g.LocalStart, g.Segments[0].Base)
 	case g.Length > 0:
-		return min(g.LogStart, int64(min(g.First.Seq, math.MaxInt64)))
+		return min(g.LocalStart, int64(min(g.First.Seq, math.MaxInt64)))
 	}
-	return g.LogStart
+	return g.LocalStart
 }
 
 // outlived lists the dictionaries that no record at or above an offset uses, by what was noted of each: from which offset on

@@ -20,7 +20,7 @@ func (b *Broker) catalog() http.Handler {
 		Namespace: b.cfg.Namespace, Token: r.Catalog.Token, ReadOnly: r.Catalog.ReadOnly,
 		MaxRequestBytes: int64(r.Catalog.MaxRequestBytes), Vended: vended(r),
 	}
-	return catalog.New(s, b.tier, b.log.With(componentKey, "catalog"))
+	return catalog.Observe(catalog.New(s, b.tier, b.log.With(componentKey, "catalog")), b.metrics)
 }
 
 // tier is nil until Redis was reached.

@@ -18,12 +18,12 @@ import (
 
 // engineSettings are what a session is told of the place.
 type engineSettings struct {
-	URI    string            `json:"uri"`    // of the catalog; empty: read by path only
-	Token  string            `json:"token"`  // of the catalog
-	Vended bool              `json:"vended"` // the catalog tells how its store is reached
-	Own    map[string]string `json:"own"`    // further properties of a PyIceberg catalog
-	S3     *keys             `json:"s3"`     // of a store that is read without a catalog
-	Home   string            `json:"home"`   // where install.sh put what engines need
+	URI    string `json:"uri"`    // of the catalog; empty: read by path only
+	Token  string `json:"token"`  // of the catalog
+	Vended bool   `json:"vended"` // the catalog tells how its store is reached
+	S3     *keys  `json:"s3"`     // of a store that is read without a catalog
+	Server string `json:"server"` // endpoint of the S3 store, for Trino, which takes none from a catalog
+	Home   string `json:"home"`   // where install.sh put what engines need
 }
 
 // keys are how an engine reaches a store by itself.
@@ -76,9 +76,6 @@ func errorText(err error) string {
 // newEngine starts a session of an engine, which ends with the test.
 func newEngine(t testing.TB, name string, s engineSettings) *engine {
 	t.Helper()
-	if s.Own == nil {
-		s.Own = map[string]string{}
-	}
 	settings, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

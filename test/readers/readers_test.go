@@ -48,7 +48,9 @@ func TestEnginesReadWhatWasProduced(t *testing.T) {
 	all := engines(t, engineSettings{URI: w.uri()})
 	w.produce(w.maker.make(1500))
 	early := w.awaitCopied()
+	t.Logf("copied after %v", time.Since(began))
 	w.readWhileCopying(all)
+	t.Logf("read while copying after %v", time.Since(began))
 	w.produce(w.maker.marked())
 	last := w.awaitCopied()
 	for _, e := range all {
@@ -72,6 +74,7 @@ func TestEnginesReadWhatWasProduced(t *testing.T) {
 	}
 	t.Run("what engines may not do", func(t *testing.T) { w.refuses(t, all) })
 	t.Run("rows that engines delete", func(t *testing.T) { w.deletes(t, all) })
+	t.Run("maintenance by engines", func(t *testing.T) { w.maintains(t, all) })
 	last = w.awaitCopied()
 	w.broker.Stop()
 	t.Run("without a broker", func(t *testing.T) { w.byPath(t, all, "polars", last) })
@@ -144,6 +147,21 @@ func (w *world) deletes(t *testing.T, all []*engine) {
 	w.awaitConsumed(t)
 }
 
+// maintains lets engines tidy up: the log stays what it is, and is copied on.
+func (w *world) maintains(t *testing.T, all []*engine) {
+	for _, e := range all {
+		if e.name == "pyiceberg" || e.name == "spark" || e.name == "trino" {
+			e.do(t, "maintain", map[string]any{"table": table})
+		}
+	}
+	w.readAll(t, all, "polars")
+	w.awaitConsumed(t)
+	w.produce(w.maker.make(100))
+	w.awaitCopied()
+	w.readAll(t, all, "polars")
+	w.awaitConsumed(t)
+}
+
 // readAll reads the table with all engines but one.
 func (w *world) readAll(t *testing.T, all []*engine, except string) {
 	t.Helper()
@@ -179,12 +197,13 @@ func TestEnginesReadFromAStoreWithWhatTheCatalogHandsOut(t *testing.T) {
 		"--korvet.storage.remote.s3.access-key-id="+storetest.AccessKeyID, "--korvet.storage.remote.s3.secret-access-key="+storetest.SecretAccessKey,
 		"--korvet.storage.remote.catalog.token=let-me-in", "--korvet.storage.remote.catalog.vended.enabled=true",
 		"--korvet.storage.remote.catalog.vended.access-key-id="+storetest.ReaderKeyID, "--korvet.storage.remote.catalog.vended.secret-access-key="+storetest.ReaderSecret)
-	all := engines(t, engineSettings{URI: w.uri(), Token: w.token, Vended: true})
+	all := engines(t, engineSettings{URI: w.uri(), Token: w.token, Vended: true, Server: server.Endpoint})
 	w.produce(w.maker.make(1500))
 	s := w.awaitCopied()
 	w.readAll(t, all, "")
 	w.awaitConsumed(t)
 	w.broker.Stop()
+	t.Logf("stopped")
 	own := engines(t, engineSettings{S3: &keys{Endpoint: server.Endpoint, ID: storetest.ReaderKeyID, Secret: storetest.ReaderSecret}})
 	w.byPath(t, own, "", s)
 }

@@ -29,7 +29,7 @@ class Engine:
         self.version = pyiceberg.__version__
 
     def table(self, name):
-        properties = {"type": "rest", "uri": self.settings["uri"], **self.settings["own"]}
+        properties = {"type": "rest", "uri": self.settings["uri"]}
         if self.settings["token"]:
             properties["token"] = self.settings["token"]
         return load_catalog("korvet", **properties).load_table(f"korvet.{name}")

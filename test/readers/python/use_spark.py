@@ -29,8 +29,6 @@ def options(settings):
     }.items()
     if settings["token"]:
         yield "spark.sql.catalog.korvet.token", settings["token"]
-    for name, value in settings["own"].items():
-        yield f"spark.sql.catalog.korvet.{name}", value
 
 
 class Engine:

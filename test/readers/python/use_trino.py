@@ -40,7 +40,7 @@ def catalog(settings):
     if settings["token"]:
         yield from ("iceberg.rest-catalog.security=OAUTH2", f"iceberg.rest-catalog.oauth2.token={settings['token']}")
     if settings["vended"]:  # it takes keys from a catalog, and no address
-        endpoint = settings["own"]["s3.endpoint"]
+        endpoint = settings["server"]
         yield from ("iceberg.rest-catalog.vended-credentials-enabled=true", "fs.native-s3.enabled=true", f"s3.endpoint={endpoint}",
                     "s3.region=us-east-1", "s3.path-style-access=true")
     else:

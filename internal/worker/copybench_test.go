@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 
@@ -117,6 +118,8 @@ func benchCopy(b *testing.B, server *redistest.Server, root string, plain object
 	rig.tables = &registry{root: root}
 	shard := openShard(b, server.URI())
 	set := CopySettings{RowGroupBytes: 16 << 20, TargetFileBytes: 128 << 20, Threads: 10, MaxValueBytes: 1 << 30}
+	var before syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 	for b.Loop() {
 		rig.tables.list = nil
 		root = fmt.Sprintf("%s/%d", rig.root, time.Now().UnixNano())
@@ -131,6 +134,10 @@ func benchCopy(b *testing.B, server *redistest.Server, root string, plain object
 			b.Fatalf("copied %v, %v", more, err)
 		}
 	}
+	var after syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	cpu := float64(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+	b.ReportMetric(cpu/float64(benchRecords)/float64(partitions)/float64(b.N), "cpu-ns/record")
 	b.ReportMetric(float64(benchRecords)*float64(partitions)*float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
 

@@ -206,7 +206,7 @@ func (w *world) checkEngine(t *testing.T, home, name string, list []flight) {
 			add("km", float64(distance)*1.609344+0.5)
 		}
 	}
-	settings, err := json.Marshal(engineSettings{URI: w.uri(), Own: map[string]string{}})
+	settings, err := json.Marshal(engineSettings{URI: w.uri()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,8 @@ func (b *Broker) openRemote(ctx context.Context, p *parts) (err error) {
 		return err
 	}
 	p.tier.Store = store.Observe(p.tier.Store, &storeWatch{Observer: b.metrics, log: b.log.With(componentKey, "remote")})
-	return nil
+	p.tier.Catalog, err = externalCatalog(&b.cfg, p.tier.Store)
+	return err
 }
 
 // objects are those of the remote tier; nil: there is none.

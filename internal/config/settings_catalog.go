@@ -2,6 +2,9 @@ package config
 
 // Catalog is the Iceberg REST catalog on the HTTP port.
 type Catalog struct {
+	Type            string // korvet, rest, sql, glue or hive: what holds the tables
+	URI             string // of the one that is not korvet's
+	Properties      string // for it: name=value, by commas
 	Enabled         bool
 	Token           string // of which engines know the secret; empty: anybody
 	ReadOnly        bool
@@ -21,6 +24,12 @@ func catalogSettings() []setting {
 	of := func(c *Config) *Catalog { return &c.Storage.Remote.Catalog }
 	const group = "korvet.storage.remote.catalog."
 	return []setting{
+		{name: group + "type", def: "korvet", field: func(c *Config) any { return &of(c).Type }, check: oneOf("korvet", "rest", "sql", "glue", "hive"),
+			doc: "What holds the tables: `korvet`, their own folders, or a catalog that you run. The same for every broker and worker, and not to be changed while there are tables. See [other catalogs](table-maintenance.md#other-catalogs)."},
+		{name: group + "uri", field: func(c *Config) any { return &of(c).URI }, secret: true,
+			doc: "Where that catalog is: `http://host:8181` (rest), `sqlite:///file`, `postgres://user:password@host/database` or `mysql://user:password@tcp(host:3306)/database` (sql), `thrift://host:9083` (hive)."},
+		{name: group + "properties", field: func(c *Config) any { return &of(c).Properties }, secret: true,
+			doc: "More that it needs, as `name=value,name=value`: `warehouse`, `token`, `credential`, `scope` (rest), `glue.region` (glue)."},
 		{name: group + "enabled", def: "true", field: func(c *Config) any { return &of(c).Enabled },
 			doc: "Serve the remote tier's tables as an Iceberg REST catalog on the HTTP port, below `/iceberg`. Only with `korvet.storage.remote.path`. See [querying](querying.md)."},
 		{name: group + "token", field: func(c *Config) any { return &of(c).Token }, secret: true,

@@ -31,6 +31,10 @@ func (c *Config) Validate() Problems {
 	add(r.Path != "" && strings.ContainsFunc(c.Namespace, notInFolder), "korvet.namespace", c.Namespace, "must be of letters, digits, -, _ and . with korvet.storage.remote.path: a folder there is called so")
 	add(r.Path != "" && strings.Trim(c.Namespace, ".") == "", "korvet.namespace", c.Namespace, "must not be dots alone with korvet.storage.remote.path: a folder there is called so")
 	add((r.S3.AccessKeyID == "") != (r.S3.SecretAccessKey == ""), "korvet.storage.remote.s3.access-key-id", mask, "must be set together with korvet.storage.remote.s3.secret-access-key")
+	k := &r.Catalog
+	add(k.Type != "korvet" && k.Type != "glue" && k.URI == "", "korvet.storage.remote.catalog.uri", "", "must be set with korvet.storage.remote.catalog.type="+k.Type)
+	add(k.Type == "korvet" && k.URI != "", "korvet.storage.remote.catalog.uri", mask, "is of another catalog, and korvet.storage.remote.catalog.type is korvet")
+	add(strings.ContainsFunc(k.Properties, isControl) || !properties(k.Properties), "korvet.storage.remote.catalog.properties", mask, "must be name=value,name=value")
 	v := &r.Catalog.Vended
 	add((v.AccessKeyID == "") != (v.SecretAccessKey == ""), "korvet.storage.remote.catalog.vended.access-key-id", mask, "must be set together with korvet.storage.remote.catalog.vended.secret-access-key")
 	add(v.AccessKeyID != "" && v.AccessKeyID == r.S3.AccessKeyID, "korvet.storage.remote.catalog.vended.access-key-id", mask, "must not be the broker's own key, korvet.storage.remote.s3.access-key-id: whoever reads tables could change and delete them")
@@ -42,4 +46,16 @@ func (c *Config) Validate() Problems {
 
 func notInFolder(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
+}
+
+func isControl(r rune) bool { return r < ' ' }
+
+// properties tells whether text is name=value, by commas.
+func properties(text string) bool {
+	for part := range strings.SplitSeq(text, ",") {
+		if name, _, ok := strings.Cut(part, "="); text != "" && (!ok || strings.TrimSpace(name) == "") {
+			return false
+		}
+	}
+	return true
 }

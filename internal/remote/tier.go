@@ -41,6 +41,8 @@ type Tier struct {
 	Store    store.Store
 	Registry Registry
 	Log      *slog.Logger
+	// Catalog finds a table in the catalog that holds the tables instead of their folders; nil: none does.
+	Catalog func(namespace, name string) chain.Catalog
 
 	hint   chain.Hint
 	cache  *chain.Cache
@@ -65,6 +67,9 @@ func (t *Tier) Table(e metadata.Table) *tables.Table {
 	table, ok := t.opened[e.Location]
 	if !ok {
 		c := &chain.Chain{Store: t.Store, Hint: t.hint, Location: e.Location, Now: time.Now, Cache: t.cache}
+		if t.Catalog != nil {
+			c.Catalog = t.Catalog(t.Namespace, e.Name)
+		}
 		table = tables.Open(c, t.Namespace, e.Name)
 		t.opened[e.Location] = table
 	}

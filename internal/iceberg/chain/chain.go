@@ -47,6 +47,7 @@ type Chain struct {
 	Hint     Hint
 	Location string           // of the table, without a slash at its end
 	Now      func() time.Time // the clock that is compared with the store's times
+	Catalog  Catalog          // that holds the table instead; nil: none
 	Cache    *Cache           // of metadata files; nil: none
 }
 
@@ -78,6 +79,9 @@ func (c *Chain) numberOf(location string) (int64, bool) {
 
 // Current reads the newest version.
 func (c *Chain) Current(ctx context.Context) (*Version, error) {
+	if c.Catalog != nil {
+		return c.currentOf(ctx)
+	}
 	began := c.Now()
 	known, _ := c.Hint.Load(ctx, c.Location) // without it the table is found, too
 	if known <= 0 {
@@ -165,6 +169,13 @@ func (c *Chain) listed(ctx context.Context) (int64, error) {
 
 // Create writes the first version of a table. ErrConflict: there is one.
 func (c *Chain) Create(ctx context.Context, m table.Metadata) (*Version, error) {
+	if c.Catalog != nil {
+		m, location, err := c.Catalog.Create(ctx, m)
+		if err != nil {
+			return nil, fmt.Errorf("create table in catalog: %w", err)
+		}
+		return external(m, location)
+	}
 	return c.put(ctx, 1, m)
 }
 

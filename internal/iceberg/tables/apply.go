@@ -65,7 +65,7 @@ func (t *Table) apply(ctx context.Context, requirements table.Requirements, upda
 	if err := t.judge(ctx, before, after); err != nil {
 		return nil, err
 	}
-	v, err := t.chain.Commit(ctx, base.version, after)
+	v, err := t.chain.CommitUpdates(ctx, base.version, updates, after)
 	if errors.Is(err, chain.ErrConflict) {
 		return nil, fmt.Errorf("%w: %w", errRaced, err)
 	}

@@ -36,6 +36,9 @@ func (t *Table) Sweep(ctx context.Context, fence int64, age time.Duration) (Swep
 }
 
 func (t *Table) sweep(ctx context.Context, fence int64, age time.Duration) (swept Swept, err error) {
+	if t.chain.Catalog != nil { // it does not tell of earlier versions, which queries may be reading
+		return swept, nil
+	}
 	s, err := t.State(ctx)
 	if err != nil {
 		return swept, err

@@ -175,12 +175,13 @@ func (c *committer) CommitTable(ctx context.Context, _ table.Identifier, require
 	}
 	m, err := table.UpdateTableMetadata(base.Metadata, updates, base.Location)
 	if err == nil && c.operation != "" {
-		m, err = table.UpdateTableMetadata(base.Metadata, renamed(updates, m.CurrentSnapshot(), c.operation), base.Location)
+		updates = renamed(updates, m.CurrentSnapshot(), c.operation)
+		m, err = table.UpdateTableMetadata(base.Metadata, updates, base.Location)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("change table's metadata: %w", err)
 	}
-	if c.done, err = c.table.chain.Commit(ctx, base, m); err != nil {
+	if c.done, err = c.table.chain.CommitUpdates(ctx, base, updates, m); err != nil {
 		return nil, "", err
 	}
 	return m, c.done.Location, nil
@@ -204,7 +205,7 @@ func (t *Table) change(ctx context.Context, base *State, updates []table.Update)
 	if err != nil {
 		return nil, fmt.Errorf("change table's metadata: %w", err)
 	}
-	v, err := t.chain.Commit(ctx, base.version, m)
+	v, err := t.chain.CommitUpdates(ctx, base.version, updates, m)
 	if err != nil {
 		return nil, err
 	}

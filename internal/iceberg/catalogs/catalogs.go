@@ -1,0 +1,180 @@
+// Package catalogs keeps the remote tier's tables in a catalog that others run: an Iceberg REST catalog, a database, AWS Glue,
+// a Hive metastore. Their commit is then the commit point.
+package catalogs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/catalog"
+	_ "github.com/apache/iceberg-go/catalog/glue" // these make themselves known
+	_ "github.com/apache/iceberg-go/catalog/hive"
+	_ "github.com/apache/iceberg-go/catalog/rest"
+	icesql "github.com/apache/iceberg-go/catalog/sql"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+	_ "github.com/uptrace/bun/driver/pgdriver" // the drivers of database/sql
+	_ "modernc.org/sqlite"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/fileio"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
+)
+
+// Types there are.
+var Types = []string{"rest", "sql", "glue", "hive"}
+
+// Settings say which catalog it is.
+type Settings struct {
+	Type       string // one of Types
+	URI        string
+	Properties map[string]string // as the Iceberg library knows them: warehouse, credential, token, scope ...
+}
+
+// Catalog is one that others run. It is safe for concurrent use, and reached when it is first needed.
+type Catalog struct {
+	settings Settings
+	mu       sync.Mutex
+	opened   catalog.Catalog
+}
+
+// Open makes a catalog whose metadata files, where it does not write them itself, go to a store. It asks nothing yet.
+func Open(s Settings, objects store.Store) (*Catalog, error) {
+	if !slices.Contains(Types, s.Type) {
+		return nil, fmt.Errorf("open catalog: type %q is none of %s", s.Type, strings.Join(Types, ", "))
+	}
+	s.Properties = maps.Clone(s.Properties)
+	if s.Properties == nil {
+		s.Properties = map[string]string{}
+	}
+	if s.Type == "sql" {
+		if err := s.database(); err != nil {
+			return nil, fmt.Errorf("open catalog: %w", err)
+		}
+	}
+	useStore(objects)
+	return &Catalog{settings: s}, nil
+}
+
+// database translates the URL of a database into driver and dialect.
+func (s *Settings) database() error {
+	scheme, rest, _ := strings.Cut(s.URI, "://")
+	driver, dialect := "", ""
+	switch scheme {
+	case "sqlite":
+		driver, dialect, s.URI = "sqlite", "sqlite", rest
+	case "postgres", "postgresql":
+		driver, dialect, s.URI = "pg", "postgres", "postgres://"+rest
+	case "mysql":
+		driver, dialect, s.URI = "mysql", "mysql", rest
+	default:
+		return fmt.Errorf("%q is none of sqlite:///file, postgres://... and mysql://user:password@tcp(host:port)/database", scheme+"://")
+	}
+	s.Properties[icesql.DriverKey], s.Properties[icesql.DialectKey] = driver, dialect
+	return nil
+}
+
+var usedStore sync.Once
+
+// useStore has the library write to s3:// through a store of ours. It knows one for each scheme.
+func useStore(objects store.Store) {
+	usedStore.Do(func() {
+		if !slices.Contains(iceio.GetRegisteredSchemes(), "s3") {
+			iceio.Register("s3", func(ctx context.Context, _ *url.URL, _ map[string]string) (iceio.IO, error) {
+				return fileio.New(context.WithoutCancel(ctx), objects), nil
+			})
+		}
+	})
+}
+
+func (c *Catalog) open(ctx context.Context) (catalog.Catalog, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.opened != nil {
+		return c.opened, nil
+	}
+	p := iceberg.Properties(maps.Clone(c.settings.Properties))
+	p["type"], p["uri"] = c.settings.Type, c.settings.URI
+	if c.settings.Type == "hive" {
+		p["hive.uri"] = c.settings.URI
+	}
+	opened, err := catalog.Load(context.WithoutCancel(ctx), p.Get("name", "korvet"), p)
+	if err != nil {
+		return nil, fmt.Errorf("reach %s catalog: %w", c.settings.Type, err)
+	}
+	c.opened = opened
+	return opened, nil
+}
+
+// Table is one table of the catalog.
+func (c *Catalog) Table(namespace, name string) chain.Catalog {
+	return &held{catalog: c, name: table.Identifier{namespace, name}}
+}
+
+// held is a table that the catalog holds.
+type held struct {
+	catalog *Catalog
+	name    table.Identifier
+}
+
+// Load implements chain.Catalog.
+func (h *held) Load(ctx context.Context) (table.Metadata, string, error) {
+	cat, err := h.catalog.open(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	t, err := cat.LoadTable(ctx, h.name)
+	if errors.Is(err, catalog.ErrNoSuchTable) || errors.Is(err, catalog.ErrNoSuchNamespace) {
+		return nil, "", fmt.Errorf("%w: %w", chain.ErrNoTable, err)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return t.Metadata(), t.MetadataLocation(), nil
+}
+
+// Create implements chain.Catalog.
+func (h *held) Create(ctx context.Context, m table.Metadata) (table.Metadata, string, error) {
+	cat, err := h.catalog.open(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	err = cat.CreateNamespace(ctx, h.name[:1], nil)
+	if err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
+		return nil, "", fmt.Errorf("create namespace %s: %w", h.name[0], err)
+	}
+	spec, properties := m.PartitionSpec(), maps.Clone(m.Properties())
+	properties["format-version"] = "2"
+	t, err := cat.CreateTable(ctx, h.name, m.CurrentSchema(), catalog.WithLocation(m.Location()), catalog.WithPartitionSpec(&spec),
+		catalog.WithSortOrder(m.SortOrder()), catalog.WithProperties(properties))
+	if errors.Is(err, catalog.ErrTableAlreadyExists) {
+		return nil, "", fmt.Errorf("%w: %w", chain.ErrConflict, err)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if got := t.Metadata(); !got.CurrentSchema().Equals(m.CurrentSchema()) || got.Location() != m.Location() || got.Version() != 2 {
+		return nil, "", fmt.Errorf("the catalog made another table of it: at %s, format %d, %s", got.Location(), got.Version(), got.CurrentSchema())
+	}
+	return t.Metadata(), t.MetadataLocation(), nil
+}
+
+// Commit implements chain.Catalog.
+func (h *held) Commit(ctx context.Context, required []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+	cat, err := h.catalog.open(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: %w", chain.ErrConflict, err) // nothing was sent
+	}
+	m, location, err := cat.CommitTable(ctx, h.name, required, updates)
+	if errors.Is(err, table.ErrCommitFailed) {
+		err = fmt.Errorf("%w: %w", chain.ErrConflict, err)
+	}
+	return m, location, err
+}

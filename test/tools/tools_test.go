@@ -25,7 +25,7 @@ func TestToolsPrintWhatTheScriptsSay(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("scripts: %v, %v", scripts, err)
 	}
-	broker := harness.Start(t, harness.Options{Args: []string{"--korvet.broker.id=1", "--korvet.broker.auto-create-topics-enable=false"}})
+	broker := harness.Start(t, harness.Options{Args: []string{"--korvet.broker.id=1", "--korvet.broker.auto-create-topics-enable=false", "--korvet.storage.remote.path=file://" + t.TempDir()}})
 	tools := startJVM(t)
 	prepare(t, broker.Addr)
 	for _, path := range scripts {

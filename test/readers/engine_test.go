@@ -51,8 +51,9 @@ type answer struct {
 	summary
 }
 
-// patience bounds one command. It is generous because engines share few cores; it is no expectation.
-const patience = 3 * time.Minute
+// patience bounds one command and every wait. It is generous because engines share few cores, and Trino starts with the first
+// one; it is no expectation.
+const patience = 10 * time.Minute
 
 // install brings the engines and returns their folder.
 func install(t testing.TB, what string) string {

@@ -1,9 +1,11 @@
 """Trino: a server of its own on a free loopback port, which needs Java 24 or later."""
 
+import ctypes
 import glob
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -69,6 +71,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def end_with_parent():
+    """Runs in the child: a session that is killed leaves no server behind (PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 class Engine:
     def __init__(self, settings):
         self.directory, port = tempfile.mkdtemp(), free_port()
@@ -77,13 +84,13 @@ class Engine:
         launcher = os.path.join(settings["home"], "trino", "bin", "launcher")
         environment = {**os.environ, "JAVA_HOME": home, "PATH": f"{home}/bin:{os.environ['PATH']}"}
         with open(f"{self.directory}/log", "w", encoding="utf-8") as log:
-            self.server = subprocess.Popen([launcher, "run", "--etc-dir", f"{self.directory}/etc"], env=environment, stdout=log, stderr=log)
+            self.server = subprocess.Popen([launcher, "run", "--etc-dir", f"{self.directory}/etc"], env=environment, stdout=log, stderr=log, preexec_fn=end_with_parent)
         self.connection = trino.dbapi.connect(host="127.0.0.1", port=port, user="korvet", catalog="korvet", schema="korvet")
         self.version = self.first_answer()
 
     def first_answer(self):
         """Waits for the server: a fresh one refuses, then has not yet counted itself among its nodes."""
-        for _ in range(600):
+        for _ in range(3000):
             if self.server.poll() is not None:
                 break
             try:

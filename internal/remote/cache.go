@@ -86,14 +86,7 @@ func (c *cache[K, V]) shrink(newest *entry[K, V]) {
 	}
 }
 
-// forget drops a value that is of no use any more.
-func (c *cache[K, V]) forget(e *entry[K, V]) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.drop(e)
-}
-
-// drop is forget with the lock held.
+// drop lets go of a value. The lock is held.
 func (c *cache[K, V]) drop(e *entry[K, V]) {
 	if at, ok := c.entries[e.key]; ok && at.Value == any(e) {
 		delete(c.entries, e.key)

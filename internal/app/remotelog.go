@@ -8,9 +8,10 @@ import (
 	"github.com/korvet-io/korvet/internal/remotelog"
 )
 
-// remoteLogConfigs are the settings that the topic of remote segments' changes is made with, as in Kafka: its records stay.
+// remoteLogConfigs are the settings that the topic of remote segments' changes is made with, as in Kafka: its records stay. The
+// codec is the topic's own, whatever the server's comes to be.
 func remoteLogConfigs() map[string]string {
-	return map[string]string{"cleanup.policy": "delete", "retention.ms": "-1"}
+	return map[string]string{"cleanup.policy": "delete", "retention.ms": "-1", "storage.compression.type": "none"}
 }
 
 // announcer tells what the storage worker of this process does to remote segments; nil: there is no remote tier.

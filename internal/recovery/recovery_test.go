@@ -19,6 +19,7 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/record"
@@ -61,6 +62,31 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(shard.Close)
 	w.target = Target{Messages: shard, Metadata: &metadata.Restorer{Redis: w.redis.Client(), Namespace: "korvet", CreatedBy: "test", Stale: 6 * time.Second}}
 	return w
+}
+
+// In a bucket there are no folders, only names that begin alike.
+func TestTablesInABucketAreFound(t *testing.T) {
+	w, s3 := newWorld(t), storetest.Start(t)
+	w.source.Settings = remote.Settings{Path: s3.Location() + "/tier/", Namespace: "korvet", S3: s3.Options("")}
+	var err error
+	if w.source.Store, err = store.Open(t.Context(), w.source.Path, w.source.S3); err != nil {
+		t.Fatal(err)
+	}
+	if topic, err := Lost(t.Context(), w.source); topic != "" || err != nil {
+		t.Errorf("an empty bucket has %q, %v", topic, err)
+	}
+	w.table("a", later1, 1, nil, run{0, 0, 9}, run{0, 9, 12})
+	w.table("b", earlier, 2, nil, run{1, 5, 7})
+	if topic, err := Lost(t.Context(), w.source); topic != "a" || err != nil {
+		t.Errorf("found %q, %v", topic, err)
+	}
+	plan := w.recover()
+	if len(plan.Topics) != 2 || plan.Topics[0].Logs[0].End != 12 || plan.Topics[1].Logs[1].Start != 5 {
+		t.Errorf("plan %+v", plan.Topics)
+	}
+	if v := w.look("b", 1); redisstream.EndOffset(v.LastSeq) != 7 || v.LogStart != 5 {
+		t.Errorf("partition 1 of b: %+v", v)
+	}
 }
 
 // run is offsets [from, to) of a partition.

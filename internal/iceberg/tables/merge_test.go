@@ -188,3 +188,60 @@ func TestAMergeThatComesSecondChangesNothing(t *testing.T) {
 		t.Errorf("%d rows", len(got))
 	}
 }
+
+// Bin packing of engines writes files one behind the other, in any order.
+func TestAMergePutsRowsInOrder(t *testing.T) {
+	tb, s := appended(t)
+	files, err := tb.Files(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := put(t, tb, 0, 0, 200)
+	type row struct {
+		Partition  int32    `parquet:"partition,id(1)"`
+		Offset     int64    `parquet:"offset,id(2)"`
+		Timestamp  int64    `parquet:"timestamp,timestamp(microsecond:utc),id(3)"`
+		AppendTime int64    `parquet:"append_time,timestamp(microsecond:utc),id(4)"`
+		Key        []byte   `parquet:"key,optional,id(5)"`
+		Value      []byte   `parquet:"value,optional,id(6)"`
+		Headers    []header `parquet:"headers,optional,list,id(7)" parquet-element:",optional,id(8)"`
+	}
+	r, w := io.Pipe()
+	go func() {
+		f := parquet.NewGenericWriter[row](w)
+		for i := range int64(200) {
+			o := (i + 100) % 200
+			_, _ = f.Write([]row{{Offset: o, Value: fmt.Appendf(nil, "value %d", o), AppendTime: (2000 + o) * 1000}})
+			if i == 99 {
+				_ = f.Flush() // a row group of its own
+			}
+		}
+		_ = w.CloseWithError(f.Close())
+	}()
+	if err := tb.store.Put(t.Context(), a.Location, r); err != nil {
+		t.Fatal(err)
+	}
+	if a.Bytes, err = tb.store.Size(t.Context(), a.Location); err != nil {
+		t.Fatal(err)
+	}
+	err = commit(t, tb, func(tx *table.Transaction) error {
+		return tx.NewRewrite(nil).DeleteFile(files.Data[0][0].entry).DeleteFile(files.Data[0][1].entry).AddDataFile(entry(t, tb, a)).Commit(t.Context())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := mergeRules(1 << 20)
+	rules.MinFiles = 2
+	s, m, err := tb.Merge(t.Context(), state(t, tb), 1, rules)
+	if err != nil || m.Files != 2 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if got := offsets(t, tb, s, 0); !slices.Equal(got, sequence(0, 300)) {
+		t.Errorf("%d rows", len(got))
+	}
+}
+
+type header struct {
+	Key   string `parquet:"key,id(9)"`
+	Value []byte `parquet:"value,optional,id(10)"`
+}

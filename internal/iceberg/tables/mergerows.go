@@ -44,13 +44,17 @@ func (t *Table) rows(ctx context.Context, f *File, deleted *datafile.Positions, 
 	src, size, location := object{t.store, f.Location}, f.Bytes, f.Location
 	return func(yield func(*datafile.Row) bool) {
 		d, err := datafile.Open(ctx, src, size)
-		q, stopped := mergeRead, false
+		q, stopped, read := mergeRead, false, int64(0)
 		q.Deleted = deleted
 		for done := false; err == nil && !done && !stopped; {
 			q.Offset, done, err = d.Read(ctx, src, q, func(r *datafile.Row) bool {
+				read++
 				stopped = !yield(r)
 				return !stopped
 			})
+		}
+		if err == nil && !stopped && read+deleted.Count() != d.Rows() { // none may be lost, whatever an engine has written
+			err = fmt.Errorf("%w: %d rows by offset, %d deleted, of %d", datafile.ErrCorrupt, read, deleted.Count(), d.Rows())
 		}
 		if err != nil && *failed == nil {
 			*failed = fmt.Errorf("%s: %w", location, err)

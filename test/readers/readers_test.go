@@ -48,9 +48,7 @@ func TestEnginesReadWhatWasProduced(t *testing.T) {
 	all := engines(t, engineSettings{URI: w.uri()})
 	w.produce(w.maker.make(1500))
 	early := w.awaitCopied()
-	t.Logf("copied after %v", time.Since(began))
 	w.readWhileCopying(all)
-	t.Logf("read while copying after %v", time.Since(began))
 	w.produce(w.maker.marked())
 	last := w.awaitCopied()
 	for _, e := range all {
@@ -203,7 +201,6 @@ func TestEnginesReadFromAStoreWithWhatTheCatalogHandsOut(t *testing.T) {
 	w.readAll(t, all, "")
 	w.awaitConsumed(t)
 	w.broker.Stop()
-	t.Logf("stopped")
 	own := engines(t, engineSettings{S3: &keys{Endpoint: server.Endpoint, ID: storetest.ReaderKeyID, Secret: storetest.ReaderSecret}})
 	w.byPath(t, own, "", s)
 }

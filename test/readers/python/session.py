@@ -44,6 +44,7 @@ def main():
         print(json.dumps(answer), flush=True)
     if hasattr(engine, "close"):
         engine.close()
+    os._exit(0)  # threads of engines do not end by themselves
 
 
 if __name__ == "__main__":

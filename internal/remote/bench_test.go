@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/korvet-io/korvet/internal/batch"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/record"
@@ -72,4 +73,29 @@ func BenchmarkColdSeek(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
+// BenchmarkColdConsume reads 100-byte records of file:// through a partition, which builds batches of them, a MiB at a time.
+func BenchmarkColdConsume(b *testing.B) {
+	const n = 1_000_000
+	w := newWorld(b, DefaultReaderSettings())
+	w.commit(w.write(span(0, n/2), hundred, asCopied), w.write(span(n/2, n), hundred, asCopied))
+	w.redis.Do("HSET", w.keys.Leader, "topic", w.ref.TopicID())
+	w.redis.Do("HSET", w.keys.Segments, "topic", w.ref.TopicID(), "local", fmt.Sprint(n), "tiered", fmt.Sprint(n)) // as after Redis was lost
+	count := 0
+	for b.Loop() {
+		m := w.broker("1/a")
+		for from := int64(0); from < n; {
+			res, err := m.Read(context.Background(), w.ref, partition.ReadRequest{Offset: from, MaxBytes: 1 << 20, AtLeastOne: true}, nil)
+			if err != nil || len(res.Batches) == 0 {
+				b.Fatalf("read at %d: %d bytes, %v", from, len(res.Batches), err)
+			}
+			for rest := res.Batches; len(rest) > 0; {
+				h, _ := batch.Peek(rest)
+				from, rest = h.LastOffset+1, rest[h.Size:]
+				count += int(h.Count)
+			}
+		}
+	}
+	b.ReportMetric(float64(count)/b.Elapsed().Seconds()/1000, "krecords/s")
 }

@@ -30,17 +30,14 @@ type bucket struct {
 	attempts int
 }
 
-const (
-	// deleteAtOnce is S3's limit of one DeleteObjects.
-	deleteAtOnce = 1000
-	// mostBackoff bounds the pause before a request is tried again, which is drawn by chance below twice the one before.
-	mostBackoff = 5 * time.Second
-)
+// deleteAtOnce is S3's limit of one DeleteObjects.
+const deleteAtOnce = 1000
 
 // Defaults of S3's limits.
 const (
 	DefaultTimeout  = 30 * time.Second
 	DefaultAttempts = 5
+	DefaultBackoff  = 5 * time.Second // pauses are drawn by chance, from a range that doubles
 )
 
 func openS3(ctx context.Context, s S3) (Store, error) {
@@ -49,7 +46,7 @@ func openS3(ctx context.Context, s S3) (Store, error) {
 		// Checksums that only newer servers know are sent and checked only where S3 demands them.
 		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
 		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
-		config.WithRetryer(func() aws.Retryer { return retryer(attempts) }),
+		config.WithRetryer(func() aws.Retryer { return retryer(attempts, cmp.Or(s.Backoff, DefaultBackoff)) }),
 		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(timeout).WithTransportOptions(func(t *http.Transport) {
 			t.MaxIdleConnsPerHost = 64
 		})),
@@ -78,9 +75,9 @@ func openS3(ctx context.Context, s S3) (Store, error) {
 
 // retryer tries again what may go well the next time: answers 429 and 5xx, throttling, connections that fail, and a conditional put
 // that met another one.
-func retryer(attempts int) aws.Retryer {
+func retryer(attempts int, backoff time.Duration) aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, mostBackoff, ratelimit.None
+		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, backoff, ratelimit.None
 		o.Retryables = append(o.Retryables,
 			retry.RetryableHTTPStatusCode{Codes: map[int]struct{}{http.StatusTooManyRequests: {}}},
 			retry.RetryableErrorCode{Codes: map[string]struct{}{"ConditionalRequestConflict": {}, "OperationAborted": {}}},

@@ -64,6 +64,7 @@ type S3 struct {
 
 	Timeout  time.Duration // of one request, with its body; 0: DefaultTimeout. What is larger than 8 MiB goes in parts
 	Attempts int           // of one request before it fails; 0: DefaultAttempts
+	Backoff  time.Duration // at most so long is waited before a request is tried again; 0: DefaultBackoff
 }
 
 // Open makes the store of a location: a file:// or an s3:// URL.

@@ -15,8 +15,6 @@ const (
 	metadataBytes = 512 << 10
 	// mergePart is how many target file sizes one step of merging reads.
 	mergePart = 4
-	// pageBytes of a data file: a seek reads a page of each column.
-	pageBytes = 128 << 10
 )
 
 // openKeeper makes what keeps the tables of the remote tier in order; nil: there is none.
@@ -45,7 +43,7 @@ func (b *Broker) keepSettings() worker.KeepSettings {
 		Snapshots: tables.Rules{MaxAge: u.SnapshotMaxAge, MinCount: u.SnapshotMinCount, MaxCount: u.SnapshotMaxCount, MaxBytes: metadataBytes},
 		Merge: tables.MergeRules{
 			TargetBytes: int64(r.FileSize), MinFiles: u.MergeMinFiles, MaxBytes: mergePart * int64(r.FileSize),
-			Options: datafile.Options{PageBytes: pageBytes, RowGroupBytes: int(r.RowGroupSize), KeyBloom: r.BloomFilter, CreatedBy: b.opt.Version},
+			Options: datafile.Options{PageBytes: datafile.DefaultPageBytes, RowGroupBytes: int(r.RowGroupSize), KeyBloom: r.BloomFilter, CreatedBy: b.opt.Version},
 		},
 	}
 }

@@ -24,7 +24,7 @@ const remotePathSetting = "korvet.storage.remote.path"
 const remoteCheckTimeout = 10 * time.Second
 
 func storeOptions(c *config.S3) store.S3 {
-	return store.S3{Region: c.Region, Endpoint: c.Endpoint, PathStyle: c.PathStyle, AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey}
+	return store.S3{Region: c.Region, Endpoint: c.Endpoint, PathStyle: c.PathStyle, AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, Timeout: c.Timeout, Attempts: c.Attempts}
 }
 
 func remoteSettings(c *config.Config) remote.Settings {

@@ -40,6 +40,8 @@ type S3 struct {
 	PathStyle       bool
 	AccessKeyID     string
 	SecretAccessKey string
+	Timeout         time.Duration // of one request, with its body
+	Attempts        int           // of one request before it fails
 }
 
 // remoteSettings are the rows of the remote tier.
@@ -59,6 +61,10 @@ func remoteSettings() []setting {
 			doc: "Access key, together with the secret one. Unset: the AWS SDK's chain (its environment variables, its files, the machine's role)."},
 		{name: group + "s3.secret-access-key", field: func(c *Config) any { return &of(c).S3.SecretAccessKey }, secret: true,
 			doc: "Secret access key."},
+		{name: group + "s3.request-timeout", def: "30s", field: func(c *Config) any { return &of(c).S3.Timeout }, check: between(100, 3_600_000),
+			doc: "How long one request to the store may take, with its body: 8 MiB at most when it is written, what is read at once when it is read. A request that takes longer is tried again."},
+		{name: group + "s3.max-attempts", def: "5", field: func(c *Config) any { return &of(c).S3.Attempts }, check: between(1, 100),
+			doc: "How often a request to the store is tried, with pauses that are drawn by chance up to 5 s, before what needs it fails: refusals 429 and 5xx, connections that break, bodies that are cut."},
 		{name: group + "iceberg.row-group-size", def: "16MB", field: func(c *Config) any { return &of(c).RowGroupSize }, check: between(64<<10, 1<<30),
 			doc: "Records of a row group of a data file, before they are encoded. One is in memory for each partition that is copied, and a seek of a consumer reads a part of one."},
 		{name: group + "iceberg.target-file-size", def: "128MB", field: func(c *Config) any { return &of(c).FileSize }, check: between(64<<10, 1<<40),

@@ -21,7 +21,7 @@ func hundred(o int64) datafile.Row {
 }
 
 // asCopied is how the storage worker writes files.
-var asCopied = datafile.Options{PageBytes: 128 << 10, RowGroupBytes: 16 << 20, CreatedBy: "bench"}
+var asCopied = datafile.Options{PageBytes: datafile.DefaultPageBytes, RowGroupBytes: 16 << 20, CreatedBy: "bench"}
 
 // BenchmarkColdSequentialRead reads 100-byte records from file:// one after the other with an empty cache.
 func BenchmarkColdSequentialRead(b *testing.B) {

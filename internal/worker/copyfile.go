@@ -14,7 +14,7 @@ import (
 
 // filePageBytes is how large pages of data files are, in bytes of records as they are before they are encoded: what a seek of
 // a consumer decodes at least.
-const filePageBytes = 128 << 10
+const filePageBytes = datafile.DefaultPageBytes
 
 // fileMagic is what a data file begins with, in bytes.
 const fileMagic = 4

@@ -28,7 +28,7 @@ func (m *memory) ReadRange(_ context.Context, p []byte, off int64) error {
 	return nil
 }
 
-var usual = Options{PageBytes: 128 << 10, RowGroupBytes: 16 << 20, CreatedBy: "test"}
+var usual = Options{PageBytes: DefaultPageBytes, RowGroupBytes: 16 << 20, CreatedBy: "test"}
 
 func write(t testing.TB, o Options, rows []Row) *memory {
 	t.Helper()

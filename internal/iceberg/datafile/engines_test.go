@@ -141,7 +141,7 @@ func TestSeekByTimeReadsTheIndexAndOnePage(t *testing.T) {
 		if err != nil || place == nil || place.Timestamp != rows[i].Timestamp || place.Offset != int64(i/10*10) {
 			t.Errorf("row %d: found %+v, %v", i, place, err)
 		}
-		if m.reads != 1 || m.bytes > 20_000 {
+		if m.reads != 1 || m.bytes > 24_000 {
 			t.Errorf("row %d: %d reads of %d bytes", i, m.reads, m.bytes)
 		}
 	}

@@ -67,7 +67,7 @@ const (
 	leastTail = 64 << 10
 	mostTail  = 4 << 20
 	// tailPart is the part of a file that footer and page indexes are expected to take.
-	tailPart = 128
+	tailPart = 40
 	// mostFooter bounds the memory that the end of a file may claim before anything of it was believed: its footer, and its page
 	// indexes.
 	mostFooter = 64 << 20

@@ -33,10 +33,11 @@ type Row struct {
 }
 
 // columns is the Parquet schema: its fields and their ids are those of the table. Timestamps are microseconds, the unit that
-// every engine compares exactly.
+// every engine compares exactly. Partitions and offsets take less than a byte a row as
+// they are: to compress them costs more than it saves.
 type columns struct {
-	Partition  int32     `parquet:"partition,id(1)"`
-	Offset     int64     `parquet:"offset,delta,id(2)"`
+	Partition  int32     `parquet:"partition,delta,uncompressed,id(1)"`
+	Offset     int64     `parquet:"offset,delta,uncompressed,id(2)"`
 	Timestamp  int64     `parquet:"timestamp,delta,timestamp(microsecond:utc),id(3)"`
 	AppendTime int64     `parquet:"append_time,delta,timestamp(microsecond:utc),id(4)"`
 	Key        []byte    `parquet:"key,optional,id(5)"`

@@ -30,6 +30,9 @@ type Summary struct {
 	TypedBounds                []Bounds // of the columns of Typed; once it is closed
 }
 
+// DefaultPageBytes is the size of pages, before they are encoded, at which a file is small and its index too (docs/adr/row-groups.md).
+const DefaultPageBytes = 512 << 10
+
 // creator is the application that our files name as the one that wrote them.
 const creator = "korvet"
 
@@ -91,10 +94,10 @@ func (w *Writer) Write(r *Row) error {
 		return fmt.Errorf("write row: %w: %d after %d", errOrder, r.Offset, w.summary.LastOffset)
 	}
 	before := len(w.arena)
-	w.put(partitionColumn, parquet.Int32Value(w.partition))
-	w.put(offsetColumn, parquet.Int64Value(r.Offset))
-	w.put(timestampColumn, parquet.Int64Value(Micros(r.Timestamp)))
-	w.put(appendTimeColumn, parquet.Int64Value(Micros(r.AppendMs)))
+	w.put(partitionColumn, parquet.Int32Value(w.partition).Level(0, 0, partitionColumn))
+	w.put(offsetColumn, parquet.Int64Value(r.Offset).Level(0, 0, offsetColumn))
+	w.put(timestampColumn, parquet.Int64Value(Micros(r.Timestamp)).Level(0, 0, timestampColumn))
+	w.put(appendTimeColumn, parquet.Int64Value(Micros(r.AppendMs)).Level(0, 0, appendTimeColumn))
 	w.put(keyColumn, w.optional(r.Key, 0, 1, keyColumn))
 	w.put(valueColumn, w.optional(r.Value, 0, 1, valueColumn))
 	if err := w.headers(r.Headers); err != nil {
@@ -114,7 +117,7 @@ func (w *Writer) Write(r *Row) error {
 }
 
 func (w *Writer) put(column int, v parquet.Value) {
-	w.values[column] = append(w.values[column], v.Level(v.RepetitionLevel(), v.DefinitionLevel(), column))
+	w.values[column] = append(w.values[column], v)
 }
 
 // optional is a value that may be null, at the levels of its column.

@@ -16,6 +16,8 @@ import (
 const (
 	// clearAtOnce bounds the locations that are deleted in one request.
 	clearAtOnce = 1000
+	// markTries bounds how often a table is marked anew when others change it at the same time.
+	markTries = 5
 	// unreadable is how long the deletion of a table waits for its metadata to become readable.
 	unreadable = time.Hour
 )
@@ -45,9 +47,14 @@ func (t *Tier) Clear(ctx context.Context, e metadata.Table) error {
 // markDeleting writes into a table that it is being deleted, and returns where; "": there is no table, or none that can be read.
 func (t *Tier) markDeleting(ctx context.Context, e metadata.Table) (location string, err error) {
 	table := t.Table(e)
-	s, err := table.State(ctx)
-	if err == nil && !s.Deleting() {
-		s, err = table.SetProperties(ctx, s, map[string]string{tables.DeletingProperty: "true"})
+	var s *tables.State
+	for range markTries { // others may be changing the table still
+		if s, err = table.State(ctx); err == nil && !s.Deleting() {
+			s, err = table.SetProperties(ctx, s, map[string]string{tables.DeletingProperty: "true"})
+		}
+		if !errors.Is(err, chain.ErrConflict) {
+			break
+		}
 	}
 	switch {
 	case err == nil:

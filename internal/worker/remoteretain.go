@@ -144,7 +144,7 @@ func (s *Storage) keepTables(ctx context.Context, targets []Target) {
 	}
 	var jobs []KeepJob
 	for _, topic := range s.Topics.All() {
-		if topic.Config.Compact {
+		if topic.Config.Compact || !topic.Config.RemoteStorage && topic.Config.RemoteDeleteOnDisable { // its table is about to go
 			continue
 		}
 		job := KeepJob{Topic: topic}

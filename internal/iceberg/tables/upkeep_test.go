@@ -161,7 +161,7 @@ func (a *aged) commits(t *testing.T, from, to int64) {
 		if i%50 != 49 {
 			continue
 		}
-		if s, _, err = a.Expire(t.Context(), s, 1, rules); err != nil {
+		if _, _, err = a.Expire(t.Context(), s, 1, rules); err != nil {
 			t.Fatal(err)
 		}
 		a.skew += 25 * time.Hour

@@ -160,6 +160,7 @@ func FuzzReadDeletes(f *testing.F) {
 // The decoders of pages and footers alone: what comes before them is hard to get past.
 func FuzzDecoders(f *testing.F) {
 	f.Add([]byte{128, 1, 4, 10, 2, 3, 0, 0, 0, 0}, byte(3), uint16(100))
+	f.Add(make([]byte, 18), byte(14), uint16(0)) // nothing to decompress
 	f.Fuzz(func(t *testing.T, data []byte, width byte, n uint16) {
 		count := int(n)
 		if got, err := hybrid([]byte(nil), data, int(width%9), count); err == nil && len(got) != count {

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -12,15 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/remote"
 )
-
-type noHint struct{}
-
-func (noHint) Load(context.Context, string) (int64, error) { return 0, nil }
-func (noHint) Store(context.Context, string, int64) error  { return nil }
 
 // entries is a registry of tables.
 type entries []metadata.Table
@@ -54,7 +49,7 @@ func newWorld(t testing.TB, s Settings, topics ...string) *world {
 		w.list = append(w.list, metadata.Table{Name: name, Topic: topic, TopicID: uuid.New(), Location: root + "/korvet/" + name})
 	}
 	var err error
-	if w.tier, err = remote.Open(t.Context(), remote.Settings{Path: root, Namespace: "korvet", MetadataCache: 1 << 20}, w.list, noHint{}, slog.New(slog.DiscardHandler)); err != nil {
+	if w.tier, err = remote.Open(t.Context(), remote.Settings{Path: root, Namespace: "korvet", MetadataCache: 1 << 20}, w.list, chain.NoHint{}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range w.list {

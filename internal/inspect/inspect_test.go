@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -39,11 +38,6 @@ type world struct {
 	table    *tables.Table
 }
 
-type hint struct{}
-
-func (hint) Load(context.Context, string) (int64, error) { return 0, nil }
-func (hint) Store(context.Context, string, int64) error  { return nil }
-
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	objects, err := store.Open(t.Context(), "file:///", store.S3{})
@@ -64,7 +58,7 @@ func newWorld(t *testing.T) *world {
 		Settings: settings, Store: objects, Messages: shard, MaxValueBytes: 1 << 20,
 		Metadata: &metadata.Restorer{Redis: w.redis.Client(), Namespace: "korvet", CreatedBy: "test", Stale: time.Second},
 	}
-	w.table = tables.Open(&chain.Chain{Store: objects, Hint: hint{}, Location: w.location, Now: time.Now}, "korvet", "t")
+	w.table = tables.Open(&chain.Chain{Store: objects, Hint: chain.NoHint{}, Location: w.location, Now: time.Now}, "korvet", "t")
 	if err := w.table.Create(t.Context(), tables.Life{Topic: "t", ID: life.String()}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,7 +99,7 @@ func (w *world) table(topic string, id uuid.UUID, partitions int32, properties i
 	w.Helper()
 	w.tables++
 	location := fmt.Sprintf("%s%s-%s-%08x", w.source.NamespaceFolder(), metadata.TableName(topic), id.String()[:8], w.tables)
-	c := &chain.Chain{Store: w.source.Store, Hint: hint{}, Location: location, Now: time.Now}
+	c := &chain.Chain{Store: w.source.Store, Hint: chain.NoHint{}, Location: location, Now: time.Now}
 	t := tables.Open(c, "korvet", metadata.TableName(topic))
 	all := iceberg.Properties{tables.PartitionsProperty: fmt.Sprint(partitions), tables.ConfigsProperty: `{"remote.storage.enable":"true","retention.ms":"-1"}`}
 	for k, v := range properties {
@@ -144,11 +143,6 @@ func (w *world) file(location string, r run) tables.Added {
 	}
 	return a
 }
-
-type hint struct{}
-
-func (hint) Load(context.Context, string) (int64, error) { return 0, nil }
-func (hint) Store(context.Context, string, int64) error  { return nil }
 
 func (w *world) make() (*Plan, error) {
 	w.Helper()

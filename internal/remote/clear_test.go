@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/metadata"
 )
@@ -26,7 +27,7 @@ type place struct {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	p := &place{T: t, dir: t.TempDir()}
-	tier, err := Open(t.Context(), Settings{Path: "file://" + p.dir + "/", Namespace: "korvet"}, nil, noHint{}, slog.New(slog.DiscardHandler))
+	tier, err := Open(t.Context(), Settings{Path: "file://" + p.dir + "/", Namespace: "korvet"}, nil, chain.NoHint{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func Discover(ctx context.Context, s Settings, objects store.Store, each func(*F
 
 func discover(ctx context.Context, s Settings, objects store.Store, location string) *Found {
 	f := &Found{Table: metadata.Table{Name: TableName(location), Location: location}}
-	c := &chain.Chain{Store: objects, Hint: noHint{}, Location: location, Now: time.Now}
+	c := &chain.Chain{Store: objects, Hint: chain.NoHint{}, Location: location, Now: time.Now}
 	f.Open = tables.Open(c, s.Namespace, f.Name)
 	if f.State, f.Err = f.Open.State(ctx); f.Err != nil {
 		return f
@@ -69,9 +69,3 @@ func TableName(location string) string {
 	name, _, _ := strings.Cut(location[strings.LastIndexByte(location, '/')+1:], "-")
 	return name
 }
-
-// noHint knows nothing: the table's own hint file, or a listing, tells.
-type noHint struct{}
-
-func (noHint) Load(context.Context, string) (int64, error) { return 0, nil }
-func (noHint) Store(context.Context, string, int64) error  { return nil }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
@@ -54,7 +55,7 @@ func newRig(t testing.TB, s ReaderSettings) *rig {
 func newRigAt(t testing.TB, s ReaderSettings, path string, s3 store.S3) *rig {
 	t.Helper()
 	e := metadata.Table{Name: "events", Topic: "events", TopicID: uuid.Must(uuid.NewV7()), Location: path + "/korvet/events-1"}
-	tier, err := Open(t.Context(), Settings{Path: path, Namespace: "korvet", S3: s3}, oneTable{e}, noHint{}, slog.New(slog.DiscardHandler))
+	tier, err := Open(t.Context(), Settings{Path: path, Namespace: "korvet", S3: s3}, oneTable{e}, chain.NoHint{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

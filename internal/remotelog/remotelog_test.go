@@ -93,11 +93,6 @@ type world struct {
 	publisher *Publisher
 }
 
-type hint struct{}
-
-func (hint) Load(context.Context, string) (int64, error) { return 0, nil }
-func (hint) Store(context.Context, string, int64) error  { return nil }
-
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	objects, err := store.Open(t.Context(), "file:///", store.S3{})
@@ -113,7 +108,7 @@ func newWorld(t *testing.T) *world {
 	shard := redisstream.Open(o, slog.New(slog.DiscardHandler))
 	t.Cleanup(shard.Close)
 	w.entry = metadata.Table{Name: "t", Topic: "t", TopicID: life, Location: "file://" + t.TempDir() + "/t"}
-	w.table = tables.Open(&chain.Chain{Store: objects, Hint: hint{}, Location: w.entry.Location, Now: time.Now}, "korvet", "t")
+	w.table = tables.Open(&chain.Chain{Store: objects, Hint: chain.NoHint{}, Location: w.entry.Location, Now: time.Now}, "korvet", "t")
 	if err := w.table.Create(t.Context(), tables.Life{Topic: "t", ID: life.String()}, nil); err != nil {
 		t.Fatal(err)
 	}

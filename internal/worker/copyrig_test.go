@@ -107,11 +107,6 @@ func (r *registry) find(id uuid.UUID) (metadata.Table, bool) {
 func (r *registry) TableOf(uuid.UUID) (metadata.Table, bool) { return metadata.Table{}, false }
 func (r *registry) Tables() []metadata.Table                 { return r.list }
 
-type noHint struct{}
-
-func (noHint) Load(context.Context, string) (int64, error) { return 0, nil }
-func (noHint) Store(context.Context, string, int64) error  { return nil }
-
 func newCopyRig(t *testing.T, args ...string) *copyRig {
 	t.Helper()
 	plain, err := objectstore.Open(t.Context(), "file:///", objectstore.S3{})
@@ -141,7 +136,7 @@ func (c *copyRig) copier(redis *redisstream.Shard) *Copier {
 }
 
 func (c *copyRig) tablesOn(s objectstore.Store) Tables {
-	tier, err := remote.Open(context.Background(), remote.Settings{Path: c.root, Namespace: "korvet"}, c.tables, noHint{}, slog.New(slog.DiscardHandler))
+	tier, err := remote.Open(context.Background(), remote.Settings{Path: c.root, Namespace: "korvet"}, c.tables, chain.NoHint{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		c.Fatal(err)
 	}

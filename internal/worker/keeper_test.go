@@ -64,7 +64,7 @@ func newTieredPart(t *testing.T, configs map[string]string) *tieredPart {
 		t.Fatal(err)
 	}
 	p.folder = "file://" + t.TempDir() + "/t"
-	p.table = tables.Open(&chain.Chain{Store: p.store, Hint: forgetful{}, Location: p.folder, Now: time.Now}, "korvet", "t")
+	p.table = tables.Open(&chain.Chain{Store: p.store, Hint: chain.NoHint{}, Location: p.folder, Now: time.Now}, "korvet", "t")
 	if err := p.table.Create(t.Context(), tables.Life{Topic: "t", ID: p.topic.ID.String()}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +86,6 @@ func newTieredPart(t *testing.T, configs map[string]string) *tieredPart {
 	r.storage.Keeper = p.keeper
 	return p
 }
-
-type forgetful struct{}
-
-func (forgetful) Load(context.Context, string) (int64, error) { return 0, nil }
-func (forgetful) Store(context.Context, string, int64) error  { return nil }
 
 // copied appends records of some ages to the log, seals them, has them in the table, and drops them from Redis.
 func (p *tieredPart) copied(n int, ages ...time.Duration) {

@@ -41,6 +41,15 @@ type Hint interface {
 	Store(ctx context.Context, location string, number int64) error
 }
 
+// NoHint remembers nothing: the newest version is found by the hint file or by a listing.
+type NoHint struct{}
+
+// Load implements Hint.
+func (NoHint) Load(context.Context, string) (int64, error) { return 0, nil }
+
+// Store implements Hint.
+func (NoHint) Store(context.Context, string, int64) error { return nil }
+
 // Chain is the metadata of one table. It is safe for concurrent use.
 type Chain struct {
 	Store    store.Store

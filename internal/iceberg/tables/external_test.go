@@ -28,7 +28,7 @@ func openExternal(t *testing.T, s catalogs.Settings, location string) *Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Open(&chain.Chain{Store: objects, Hint: noHint{}, Location: location, Now: time.Now, Catalog: c.Table("korvet", "events")}, "korvet", "events")
+	return Open(&chain.Chain{Store: objects, Hint: chain.NoHint{}, Location: location, Now: time.Now, Catalog: c.Table("korvet", "events")}, "korvet", "events")
 }
 
 func sqlSettings(t *testing.T) catalogs.Settings {

@@ -15,18 +15,13 @@ import (
 	"github.com/korvet-io/korvet/internal/record"
 )
 
-type noHint struct{}
-
-func (noHint) Load(context.Context, string) (int64, error) { return 0, nil }
-func (noHint) Store(context.Context, string, int64) error  { return nil }
-
 func newTable(t *testing.T) *Table {
 	t.Helper()
 	s, err := store.Open(context.Background(), "file:///", store.S3{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &chain.Chain{Store: s, Hint: noHint{}, Location: "file://" + t.TempDir() + "/events", Now: time.Now}
+	c := &chain.Chain{Store: s, Hint: chain.NoHint{}, Location: "file://" + t.TempDir() + "/events", Now: time.Now}
 	table := Open(c, "korvet", "events")
 	if err := table.Create(t.Context(), Life{Topic: "events", ID: "1"}, nil); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 )

@@ -9,7 +9,6 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/fileio"
 	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"

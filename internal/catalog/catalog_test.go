@@ -47,7 +47,7 @@ func TestAnswersOfEachPath(t *testing.T) {
 		{"GET /v1/namespaces/KORVET", 200, `{"namespace":["korvet"],"properties":{}}`},
 		{"GET /v1/namespaces/other", 404, "NoSuchNamespaceException"},
 		{"GET /v1/namespaces/korvet%1Fevents", 404, "NoSuchNamespaceException"},
-		{"GET /v1/namespaces/korvet%1Fevents/tables/snapshots", 404, "NoSuchNamespaceException"},
+		{"GET /v1/namespaces/korvet%1Fevents/tables/snapshots", 404, "NoSuchTableException"},
 		{"HEAD /v1/namespaces/korvet", 204, ""},
 		{"HEAD /v1/namespaces/other", 404, ""},
 		{"GET /v1/namespaces/korvet/tables?pageToken=", 200, `{"identifiers":[{"namespace":["korvet"],"name":"events"},{"namespace":["korvet"],"name":"page_views"}]}`},
@@ -192,7 +192,7 @@ func TestCommitsThatWriteNothingAre4xx(t *testing.T) {
 		{"/v1/namespaces/korvet/tables/nothing", `{"requirements":[],"updates":[]}`, 404, "NoSuchTableException"},
 		{transaction, `{}`, 400, "BadRequestException"},
 		{transaction, `{"table-changes":[{"updates":[]}]}`, 400, "BadRequestException"},
-		{transaction, `{"table-changes":[{"identifier":{"namespace":["korvet","events"],"name":"x"},"updates":[]}]}`, 404, "NoSuchNamespaceException"},
+		{transaction, `{"table-changes":[{"identifier":{"namespace":["korvet","events"],"name":"x"},"updates":[]}]}`, 404, "NoSuchTableException"},
 		{transaction, `{"table-changes":[{"identifier":{"namespace":["korvet"],"name":"events"}},{"identifier":{"namespace":["korvet"],"name":"events"}}]}`, 400, "BadRequestException"},
 	} {
 		if got := w.ask("POST", c.path, c.body); got.status != c.status || got.kind() != c.kind {

@@ -34,10 +34,11 @@ func (c *Catalog) list() (*remote.Tier, []metadata.Table, error) {
 	return tier, tier.Registry.Tables(), nil
 }
 
-// find looks a table up: by its name, else by that of its topic, else by its name in any case.
+// find looks a table up: by its name, else by that of its topic, else by its name in any case. In a namespace that is not there
+// it is the table that is not there: Java clients look for a table's metadata tables (korvet.events.files) only after that.
 func (c *Catalog) find(namespace, name string) (*remote.Tier, metadata.Table, error) {
-	if err := c.inNamespace(namespace); err != nil {
-		return nil, metadata.Table{}, err
+	if c.inNamespace(namespace) != nil {
+		return nil, metadata.Table{}, noTable(strings.ReplaceAll(namespace, "\x1f", ".") + "." + name)
 	}
 	tier, list, err := c.list()
 	if err != nil {

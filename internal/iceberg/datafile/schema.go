@@ -22,6 +22,10 @@ const (
 	HeaderValueID = 10
 )
 
+// PartitionField is the name that the table's partition field has, which is no column: that of its source, column partition, would
+// be in the way of Iceberg's table of position deletes, which has a column partition of its own.
+const PartitionField = "kafka_partition"
+
 // Row is one record with the time of its append.
 type Row struct {
 	record.Record

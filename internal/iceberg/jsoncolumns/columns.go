@@ -73,8 +73,9 @@ const (
 	nestedComment = "JSON text of the value's field "
 )
 
-// reserved are the names of fixed columns, and those that engines give to columns of their own.
-var reserved = []string{"partition", "offset", "timestamp", "append_time", "key", "value", "headers",
+// reserved are the names of fixed columns, that of the partition field, which no column may have, and those that engines give to
+// columns of their own.
+var reserved = []string{datafile.PartitionField, "partition", "offset", "timestamp", "append_time", "key", "value", "headers",
 	"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number", "_change_type", "_change_ordinal",
 	"_commit_snapshot_id", "file_path", "pos", "filename", "file_row_number", "file_index", "rowid"}
 

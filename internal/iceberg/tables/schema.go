@@ -33,7 +33,7 @@ func newSchema() *iceberg.Schema {
 
 func newSpec() iceberg.PartitionSpec {
 	return iceberg.NewPartitionSpec(iceberg.PartitionField{
-		SourceIDs: []int{datafile.PartitionID}, FieldID: partitionFieldID, Name: "partition", Transform: iceberg.IdentityTransform{},
+		SourceIDs: []int{datafile.PartitionID}, FieldID: partitionFieldID, Name: datafile.PartitionField, Transform: iceberg.IdentityTransform{},
 	})
 }
 

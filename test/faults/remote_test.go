@@ -65,7 +65,7 @@ func TestTiersUnderKills(t *testing.T) {
 	l.checkAll(t, seen(t, w.broker.Addr, "tiered"))
 	t.Logf("%d replays", replays)
 	w.requireDocumentedKeys()
-	requireWholeTable(t, w, lake, len(l.kept))
+	requireWholeTable(t, w, len(l.kept), lake)
 }
 
 // requireNoGap fails the test unless each partition's records follow each other from offset 0 on.
@@ -106,9 +106,9 @@ func (l *ledger) checkAll(t *testing.T, records []*kgo.Record) {
 }
 
 // requireWholeTable reads the whole table by its files alone, with korvet tables verify.
-func requireWholeTable(t *testing.T, w *world, lake string, least int) {
+func requireWholeTable(t *testing.T, w *world, least int, lake ...string) {
 	t.Helper()
-	out := harness.Command(t, "tables", "verify", "tiered", "--json", "--korvet.redis.uri="+w.redis.URI(), lake)
+	out := harness.Command(t, append([]string{"tables", "verify", "tiered", "--json", "--korvet.redis.uri=" + w.redis.URI()}, lake...)...)
 	var found []struct {
 		Rows     int               `json:"rows"`
 		Holes    []json.RawMessage `json:"holes"`

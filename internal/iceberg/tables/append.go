@@ -48,7 +48,10 @@ func (t *Table) Append(ctx context.Context, base *State, fence int64, files []Ad
 		}
 		list[i] = d
 	}
-	tx, c := t.transaction(base)
+	tx, c, err := t.transaction(base)
+	if err != nil {
+		return nil, fmt.Errorf("append to table: %w", err)
+	}
 	number := strconv.FormatInt(fence, 10)
 	properties, summary := iceberg.Properties{fenceProperty: number}, iceberg.Properties{fenceProperty: number}
 	for p, first := range firsts {

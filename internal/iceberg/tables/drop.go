@@ -78,7 +78,10 @@ type replacement struct {
 }
 
 func (t *Table) replace(ctx context.Context, base *State, r *replacement) (*State, error) {
-	tx, c := t.transaction(base)
+	tx, c, err := t.transaction(base)
+	if err != nil {
+		return nil, err
+	}
 	c.operation = r.operation
 	fenced := iceberg.Properties{fenceProperty: strconv.FormatInt(r.fence, 10)}
 	if err := tx.SetProperties(fenced); err != nil {

@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -39,7 +40,10 @@ func (t *Table) judge(ctx context.Context, before, after table.Metadata) error {
 	if err != nil {
 		return fmt.Errorf("%w: its manifests cannot be read: %w", ErrRefused, err)
 	}
-	c := newComparison(t, after, was, is)
+	if len(is.twice) > len(was.twice) {
+		return fmt.Errorf("%w: %s would be in the table twice", ErrRefused, is.twice[0])
+	}
+	c := newComparison(t, after, was.files, is.files)
 	if err := c.check(ctx); err != nil {
 		return err
 	}
@@ -106,16 +110,24 @@ func (t *Table) judgeSnapshots(before, after table.Metadata, old, current *table
 	return nil
 }
 
-// below tells whether a file lies in the table's folder.
+// below tells whether a file lies in the table's folder and has the only name that it can have there: by a second one it would
+// be deleted with the first, and %2e%2e/ leads out of the folder.
 func (t *Table) below(location string) bool {
-	return strings.HasPrefix(plainLocation(location), plainLocation(t.chain.Location)+"/") && !strings.Contains(location, "/../")
+	name, found := strings.CutPrefix(plainLocation(location), plainLocation(t.chain.Location)+"/")
+	return found && !strings.Contains(name, "%") && path.Clean("/"+name) == "/"+name
 }
 
-// live reads the files that a snapshot has, by location. Manifests that were read for the newest state are not read again.
-func (t *Table) live(ctx context.Context, s *table.Snapshot) (map[string]iceberg.ManifestEntry, error) {
-	files := map[string]iceberg.ManifestEntry{}
+// live is the files that a snapshot has, by location.
+type live struct {
+	files map[string]iceberg.ManifestEntry
+	twice []string // those that it has more than once
+}
+
+// live reads which files a snapshot has. Manifests that were read for the newest state are not read again.
+func (t *Table) live(ctx context.Context, s *table.Snapshot) (*live, error) {
+	l := &live{files: map[string]iceberg.ManifestEntry{}}
 	if s == nil {
-		return files, nil
+		return l, nil
 	}
 	io := fileio.New(ctx, t.store)
 	manifests, err := s.Manifests(io)
@@ -128,10 +140,14 @@ func (t *Table) live(ctx context.Context, s *table.Snapshot) (map[string]iceberg
 			return nil, err
 		}
 		for _, e := range entries {
-			files[plainLocation(e.DataFile().FilePath())] = e
+			location := plainLocation(e.DataFile().FilePath())
+			if _, there := l.files[location]; there {
+				l.twice = append(l.twice, location)
+			}
+			l.files[location] = e
 		}
 	}
-	return files, nil
+	return l, nil
 }
 
 // entries reads a manifest, unless it is known.

@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/apache/iceberg-go"
-	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
-	"github.com/korvet-io/korvet/internal/iceberg/fileio"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
 
@@ -142,61 +139,6 @@ func parseState(v *chain.Version) (*State, error) {
 		s.Ends[int32(p)] = n
 	}
 	return s, nil
-}
-
-// transaction begins a change on a state. It is committed on that state or not at all: nothing rebases it.
-func (t *Table) transaction(base *State) (*table.Transaction, *committer) {
-	c := &committer{table: t, base: base}
-	fs := func(ctx context.Context) (iceio.IO, error) { return fileio.New(ctx, t.store), nil }
-	return table.New(t.name, base.version.Metadata, base.version.Location, fs, c).NewTransaction(), c
-}
-
-// committer is the catalog that the Iceberg library commits one transaction to.
-type committer struct {
-	table *Table
-	base  *State
-	// operation is what the snapshot is called instead of what the library calls it; "": as it does.
-	operation table.Operation
-	done      *chain.Version
-}
-
-// LoadTable refuses: the library asks for it in order to rebase a commit.
-func (c *committer) LoadTable(context.Context, table.Identifier) (*table.Table, error) {
-	return nil, fmt.Errorf("load table: %w", chain.ErrConflict)
-}
-
-// CommitTable writes the next version of the table.
-func (c *committer) CommitTable(ctx context.Context, _ table.Identifier, required []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
-	base := c.base.version
-	for _, r := range required {
-		if err := r.Validate(base.Metadata); err != nil {
-			return nil, "", fmt.Errorf("%w: %w", chain.ErrConflict, err)
-		}
-	}
-	m, err := table.UpdateTableMetadata(base.Metadata, updates, base.Location)
-	if err == nil && c.operation != "" {
-		updates = renamed(updates, m.CurrentSnapshot(), c.operation)
-		m, err = table.UpdateTableMetadata(base.Metadata, updates, base.Location)
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("change table's metadata: %w", err)
-	}
-	if c.done, err = c.table.chain.CommitUpdates(ctx, base, updates, m); err != nil {
-		return nil, "", err
-	}
-	return m, c.done.Location, nil
-}
-
-// renamed gives the snapshot that is added another operation.
-func renamed(updates []table.Update, added *table.Snapshot, operation table.Operation) []table.Update {
-	list := slices.Clone(updates)
-	for i, u := range list {
-		if u.Action() == table.UpdateAddSnapshot && added.Summary != nil {
-			added.Summary.Operation = operation
-			list[i] = table.NewAddSnapshotUpdate(added)
-		}
-	}
-	return list
 }
 
 // change commits updates that need no new manifests.

@@ -41,6 +41,8 @@ type Tier struct {
 	Store    store.Store
 	Registry Registry
 	Log      *slog.Logger
+	// Now is the clock that is compared with the store's times.
+	Now func() time.Time
 	// Catalog finds a table in the catalog that holds the tables instead of their folders; nil: none does.
 	Catalog func(namespace, name string) chain.Catalog
 
@@ -57,7 +59,7 @@ func Open(ctx context.Context, s Settings, r Registry, h chain.Hint, log *slog.L
 	if err != nil {
 		return nil, fmt.Errorf("open remote tier: %w", err)
 	}
-	return &Tier{Settings: s, Store: objects, Registry: r, Log: log, hint: h, cache: chain.NewCache(s.MetadataCache), opened: map[string]*tables.Table{}}, nil
+	return &Tier{Settings: s, Store: objects, Registry: r, Log: log, Now: time.Now, hint: h, cache: chain.NewCache(s.MetadataCache), opened: map[string]*tables.Table{}}, nil
 }
 
 // Table is the one of an entry. What was read of it is kept while the tier is open or until Forget.
@@ -66,7 +68,7 @@ func (t *Tier) Table(e metadata.Table) *tables.Table {
 	defer t.mu.Unlock()
 	table, ok := t.opened[e.Location]
 	if !ok {
-		c := &chain.Chain{Store: t.Store, Hint: t.hint, Location: e.Location, Now: time.Now, Cache: t.cache}
+		c := &chain.Chain{Store: t.Store, Hint: t.hint, Location: e.Location, Now: t.Now, Cache: t.cache}
 		if t.Catalog != nil {
 			c.Catalog = t.Catalog(t.Namespace, e.Name)
 		}

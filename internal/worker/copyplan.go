@@ -39,10 +39,11 @@ func (t *Target) plan(end, openBytes int64) (p stretchPlan, due bool) {
 	return p, len(p.segments) > 0
 }
 
-// oldEnough tells whether remote.copy.lag.ms lets a segment be copied: so long after its last append.
+// oldEnough tells whether remote.copy.lag.ms lets a segment be copied: so long after its last append. 0 is at once: a leader that
+// took over may give append times that are ahead of Redis's clock, by a lease at most.
 func (t *Target) oldEnough(seg redisstream.Segment) bool {
 	lag := t.Config.RemoteCopyLagMs
-	return lag >= 0 && t.Glance.Now >= seg.LastMs+uint64(lag)
+	return lag == 0 || lag > 0 && t.Glance.Now >= seg.LastMs+uint64(lag)
 }
 
 // farEnough tells whether remote.copy.lag.bytes lets a segment be copied behind which there are so many bytes.

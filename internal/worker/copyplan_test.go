@@ -109,6 +109,15 @@ func (p *part) noteBytes() {
 	}
 }
 
+// A leader that took over from one whose lease had not ended gives append times that are ahead of Redis's clock.
+func TestAnAppendTimeAheadOfRedisHoldsNothingBack(t *testing.T) {
+	c := newCopyRig(t)
+	p := c.tiered("events", nil)
+	p.addSealed(10, -time.Hour, 20)
+	c.tick()
+	c.holds(p, 0, 10)
+}
+
 func TestLocalRetentionByBytes(t *testing.T) {
 	c := newCopyRig(t)
 	p := c.tiered("events", map[string]string{"local.retention.bytes": "50000"})

@@ -66,7 +66,8 @@ type KeeperDependencies struct {
 	Settings func() KeepSettings // those in force now
 	Observer KeepObserver
 	Log      *slog.Logger
-	Events   Events // may be nil
+	Events   Events           // may be nil
+	Now      func() time.Time // that of the store; nil: time.Now
 }
 
 // Keeper applies retention to what is in the remote tier, and keeps the tables in order. What it remembers saves requests and
@@ -96,7 +97,11 @@ type keptTopic struct {
 
 // NewKeeper makes a keeper.
 func NewKeeper(d KeeperDependencies) *Keeper {
-	return &Keeper{KeeperDependencies: d, now: time.Now, topics: map[uuid.UUID]*keptTopic{}}
+	k := &Keeper{KeeperDependencies: d, now: d.Now, topics: map[uuid.UUID]*keptTopic{}}
+	if k.now == nil {
+		k.now = time.Now
+	}
+	return k
 }
 
 // KeepJob is a topic with a table, as a tick finds it.

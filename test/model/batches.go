@@ -90,7 +90,7 @@ func decode(raw []byte) ([]Record, error) {
 
 func decoded(b *kmsg.RecordBatch, r *kmsg.Record) Record {
 	const logAppendTime = 8
-	out := Record{Offset: b.FirstOffset + int64(r.OffsetDelta), Timestamp: b.FirstTimestamp + r.TimestampDelta64, Key: r.Key, Value: r.Value}
+	out := Record{Offset: b.FirstOffset + int64(r.OffsetDelta), Timestamp: b.FirstTimestamp + r.TimestampDelta64, Key: r.Key, Value: r.Value, Led: b.PartitionLeaderEpoch + 1}
 	if b.Attributes&logAppendTime != 0 {
 		out.Timestamp = b.MaxTimestamp
 	}

@@ -71,6 +71,7 @@ func (w *world) startBrokerAt(id int, ms uint64) *broker {
 	b := &broker{shard: w.connectTo(w.uri.Address), owner: fmt.Sprintf("%d/%06d", id, w.lives)}
 	settings := partition.DefaultSettings()
 	settings.Owner, settings.Lease, settings.TailCacheBytes = b.owner, lease, w.cacheBytes
+	settings.RemoteMaxWait = time.Minute // the program waits for what it asked for
 	log := slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelError}))
 	b.dictionaries = dictionary.New(dictionarySettings(), dictionary.Dependencies{
 		Store: b.shard, Observer: silent{}, Log: log, Now: time.Now, Alive: func(string, string) bool { return true },
@@ -78,7 +79,7 @@ func (w *world) startBrokerAt(id int, ms uint64) *broker {
 	var ctx context.Context
 	ctx, b.end = context.WithCancel(w.ctx)
 	go b.dictionaries.Run(ctx)
-	d := partition.Dependencies{Shard: b.shard, Dictionaries: b.dictionaries, Observer: silent{}, Log: log, Gone: w.isDead}
+	d := partition.Dependencies{Shard: b.shard, Remote: w.openTier(log).reader(w), Dictionaries: b.dictionaries, Observer: silent{}, Log: log, Gone: w.isDead}
 	if ms > 0 {
 		start := time.Now()
 		d.Clock = &partition.Clock{Now: func() time.Duration { return time.Since(start) }, RedisTime: ms, Token: rand.Text}

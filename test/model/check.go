@@ -17,6 +17,9 @@ func (w *world) settle(b *broker, open Latitude) error {
 	if bounds.HighWatermark != bounds.LogEnd {
 		return fmt.Errorf("the high watermark is %d, the log end offset %d", bounds.HighWatermark, bounds.LogEnd)
 	}
+	if err := w.checkTiers(b, bounds); err != nil {
+		return err
+	}
 	seen, err := w.readAll(b, bounds.LogStart, bounds.LogEnd)
 	if err != nil {
 		return err
@@ -47,7 +50,7 @@ func (w *world) readAll(b *broker, from, end int64) ([]Record, error) {
 
 // read is one fetch: the records at and after an offset, as a client sees them.
 func (w *world) read(b *broker, from int64, bytes int) ([]Record, error) {
-	got, err := b.Read(w.ctx, w.ref, partition.ReadRequest{Offset: from, MaxBytes: bytes, AtLeastOne: true, Codec: batch.None, Values: w.values()}, nil)
+	got, err := b.Read(w.ctx, w.ref, partition.ReadRequest{Offset: from, MaxBytes: bytes, AtLeastOne: true, Codec: batch.None, Values: w.values(), LogAppendTime: w.topic.Config.LogAppendTime}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,39 @@ func (w *world) check(b *broker, open Latitude) error {
 	if err := w.checkEdges(b); err != nil {
 		return err
 	}
-	return w.checkTimes(b)
+	if err := w.checkTimes(b); err != nil {
+		return err
+	}
+	return w.checkEpochs(b)
+}
+
+// checkEpochs compares the leader epochs that go with the log's ends.
+func (w *world) checkEpochs(b *broker) error {
+	bounds, err := b.Bounds(w.ctx, w.ref)
+	if err != nil {
+		return fmt.Errorf("ask for the ends: %w", err)
+	}
+	var problems []error
+	at := func(what string, offset int64, epoch int32) {
+		if list := w.log.From(offset); len(list) > 0 && list[0].Offset == offset {
+			problems = append(problems, epochIs(what, epoch, &list[0]))
+		}
+	}
+	at("the log start", bounds.LogStart, bounds.StartEpoch)
+	at("the local start", bounds.LocalStart, bounds.LocalEpoch)
+	if bounds.TieredEnd > 0 {
+		at("the latest tiered offset", bounds.TieredEnd-1, bounds.TieredEpoch)
+		at("the earliest pending upload", max(bounds.TieredEnd, bounds.LogStart), bounds.PendingEpoch)
+	}
+	return errors.Join(problems...)
+}
+
+// epochIs compares the leader epoch of an answer with that of the record.
+func epochIs(what string, epoch int32, r *Record) error {
+	if r.Led > 0 && epoch != r.Led-1 {
+		return fmt.Errorf("look up %s: leader epoch %d, want %d of\n  %v", what, epoch, r.Led-1, r)
+	}
+	return nil
 }
 
 // checkRead compares one fetch from anywhere.
@@ -136,7 +171,7 @@ func sameTime(what string, got partition.TimeOffset, err error, right []Record) 
 	}
 	for i := range right {
 		if got.Offset == right[i].Offset && got.Timestamp == right[i].Timestamp {
-			return nil
+			return epochIs(what, got.LeaderEpoch, &right[i])
 		}
 	}
 	if n := len(right); n > 0 && (!right[n-1].Ghost || got.Offset != -1) {

@@ -66,8 +66,13 @@ func (w *world) pausedTick() (Latitude, error) {
 	sleeper := w.keeper
 	defer sleeper.shard.Close()
 	held, wake := proxy.Hold(commands)
+	if w.topic.Config.RemoteStorage && w.rnd.IntN(2) == 0 {
+		w.say("they are operations of the store")
+		wake()
+		held, wake = w.keeper.tier.shelf.hold(commands / 2)
+	}
 	defer wake()
-	open, err := w.retaining(func() error {
+	open, err := w.retaining(false, func() error {
 		done := make(chan error, 1)
 		go func() { done <- sleeper.RunOnce(w.ctx) }()
 		select {

@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/remote"
 	"github.com/korvet-io/korvet/internal/worker"
 )
 
@@ -16,12 +21,16 @@ import (
 type keeper struct {
 	*worker.Storage
 	shard *redisstream.Shard
+	tier  *tier
 	owner string
 	log   strings.Builder // warnings: what failed at a partition is told here only
 }
 
 // done counts what happened in the background. It is the observer of storage workers.
-type done struct{ sealed, dropped, trimmed, compacted, rewritten, dictionaries atomic.Int64 }
+type done struct {
+	sealed, dropped, trimmed, compacted, rewritten, dictionaries, archived atomic.Int64
+	upkeep                                                                 sync.Map // operation of upkeep -> *atomic.Int64
+}
 
 func (d *done) WorkerLeads(bool)            {}
 func (d *done) WorkerTicked(time.Duration)  {}
@@ -42,8 +51,8 @@ func (d *done) StreamRewritten(_ int64, err error) {
 }
 
 func (d *done) String() string {
-	return fmt.Sprintf("%d segments sealed, %d dropped, %d records trimmed, %d compacted, %d streams rewritten, %d dictionaries",
-		d.sealed.Load(), d.dropped.Load(), d.trimmed.Load(), d.compacted.Load(), d.rewritten.Load(), d.dictionaries.Load())
+	return fmt.Sprintf("%d segments sealed, %d dropped, %d records trimmed, %d compacted, %d streams rewritten, %d dictionaries, %d segments copied%s",
+		d.sealed.Load(), d.dropped.Load(), d.trimmed.Load(), d.compacted.Load(), d.rewritten.Load(), d.dictionaries.Load(), d.archived.Load(), d.upkeepText())
 }
 
 // startKeeper starts a life of the storage worker, whose Redis is at an address.
@@ -51,10 +60,28 @@ func (w *world) startKeeper(address string) *keeper {
 	w.lives++
 	k := &keeper{shard: w.connectTo(address), owner: fmt.Sprintf("keeper/%06d", w.lives)}
 	log := slog.New(slog.NewTextHandler(&k.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	k.tier = w.openTier(log)
+	copier := worker.NewCopier(worker.CopierDependencies{
+		Redis: k.shard, Tables: worker.NewTables(k.tier.Tier, w.store, remote.CreateTable), Settings: func() worker.CopySettings { return w.remote.copies },
+		Observer: &w.done, Log: log, Version: "model",
+		Dictionaries: dictionary.New(dictionarySettings(), dictionary.Dependencies{
+			Store: k.shard, Observer: silent{}, Log: log, Now: time.Now, Alive: func(string, string) bool { return true },
+		}),
+	})
+	upkeep := worker.NewKeeper(worker.KeeperDependencies{
+		Redis: k.shard, Times: k.tier, Settings: func() worker.KeepSettings { return w.remote.upkeep }, Observer: &w.done, Log: log, Now: w.clock,
+		Tables: func(topic uuid.UUID) (worker.KeptTable, bool) {
+			entry, has := w.store.TableOf(topic)
+			if !has {
+				return nil, false
+			}
+			return k.tier.Table(entry), true
+		},
+	})
 	k.Storage = worker.NewStorage(
 		worker.Settings{Namespace: "korvet", Owner: k.owner, Tick: time.Minute, Lease: 2 * time.Minute},
 		worker.Dependencies{
-			Topics: w.store, Redis: k.shard, Observer: &w.done, Log: log, Gone: w.isDead,
+			Topics: w.store, TableList: w.store, Redis: k.shard, Observer: &w.done, Log: log, Gone: w.isDead, Copier: copier, Keeper: upkeep,
 			Compactor: worker.NewCompactor(k.shard, 1<<20, &w.done, log),
 		},
 	)
@@ -69,10 +96,11 @@ func (w *world) endKeeper() {
 
 // tick has the storage worker do all that is due.
 func (w *world) tick() (Latitude, error) {
+	w.hoursPass()
 	w.say("the storage worker's tick")
-	open, err := w.retaining(func() error { return w.keeper.RunOnce(w.ctx) })
-	if warnings := w.keeper.log.String(); err == nil && warnings != "" {
-		err = errors.New(warnings)
+	open, err := w.retaining(true, func() error { return w.keeper.RunOnce(w.ctx) })
+	if warnings := w.keeper.log.String(); warnings != "" {
+		err = errors.Join(err, errors.New(warnings))
 	}
 	if err != nil {
 		return Latitude{}, fmt.Errorf("tick: %w", err)
@@ -94,9 +122,12 @@ func cutShort(open []Latitude) {
 
 // cutTick has a storage worker die somewhere in its tick.
 func (w *world) cutTick() (Latitude, error) {
+	if w.topic.Config.RemoteStorage && w.rnd.IntN(2) == 0 {
+		return w.cutStore()
+	}
 	limit := w.rnd.IntN(60)
 	w.say("the storage worker dies after %d commands of its tick", limit)
-	open, err := w.retaining(func() error {
+	open, err := w.retaining(false, func() error {
 		_, err := w.tickUntil(limit)
 		return err
 	})
@@ -123,7 +154,7 @@ func (w *world) wokenTick() (Latitude, error) {
 		return Latitude{}, err
 	}
 	w.say("the storage worker before it wakes up")
-	open, err := w.retaining(func() error {
+	open, err := w.retaining(false, func() error {
 		err := sleeper.RunOnce(w.ctx)
 		_, held := errors.AsType[*redisstream.HeldError](err) // it had not worked yet
 		if held || errors.Is(err, redisstream.ErrFenced) || errors.Is(err, redisstream.ErrLeaseLost) {
@@ -138,8 +169,17 @@ func (w *world) wokenTick() (Latitude, error) {
 	return Latitude{}, w.checkAll(open)
 }
 
-// retaining carries out a step in which retention may let records go, and returns what it may and must, by partition.
-func (w *world) retaining(step func() error) ([]Latitude, error) {
+// retaining carries out a step in which retention may let records go, and returns what it may and must, by partition. What it did
+// to the tiers is compared; whole: nothing that is due may be left.
+func (w *world) retaining(whole bool, step func() error) ([]Latitude, error) {
+	was := make([]tierView, len(w.parts))
+	err := w.each(func(i int) (err error) {
+		was[i], err = w.lookAtTiers()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	before, err := w.now()
 	if err != nil {
 		return nil, err
@@ -153,13 +193,15 @@ func (w *world) retaining(step func() error) ([]Latitude, error) {
 	}
 	all := make([]Latitude, len(w.parts))
 	return all, w.each(func(i int) (err error) {
-		all[i], err = w.retained(before, after)
+		if all[i], err = w.retained(&was[i], before, after); err == nil {
+			err = w.checkMove(&was[i], before, after, whole)
+		}
 		return err
 	})
 }
 
 // retained is what retention between two moments, in Redis's time, may let go of the partition, and must.
-func (w *world) retained(before, after uint64) (open Latitude, err error) {
+func (w *world) retained(was *tierView, before, after uint64) (open Latitude, err error) {
 	open = Latitude{StartMax: w.log.First()} // what was trimmed by hand may be found out
 	c := &w.topic.Config
 	if c.Delete && c.RetentionMs >= 0 {
@@ -167,18 +209,27 @@ func (w *world) retained(before, after uint64) (open Latitude, err error) {
 		open.StartMax = max(open.StartMax, w.log.Young(after-uint64(c.RetentionMs)))
 	}
 	if c.Delete && c.RetentionBytes >= 0 {
-		err = w.retainingBytes(&open, c.RetentionBytes)
+		err = w.retainingBytes(&open, was, c.RetentionBytes)
+	}
+	if was.table != "" && !c.RemoteStorage && c.RemoteDeleteOnDisable { // the log is to start where Redis has it
+		open.StartMin, open.StartMax = max(open.StartMin, was.view.LocalStart), max(open.StartMax, was.view.LocalStart)
 	}
 	w.compacting(&open, before, after)
 	return open, err
 }
 
 // retainingBytes allows a log start that leaves as many bytes as retention.bytes says.
-func (w *world) retainingBytes(open *Latitude, limit int64) error {
+func (w *world) retainingBytes(open *Latitude, was *tierView, limit int64) error {
 	bytes, err := w.livingBytes()
 	byTime, rest := open.StartMax, sum(bytes)
 	open.StartMax = w.log.End
+	if was.table != "" && !w.topic.Config.RemoteStorage {
+		return err
+	}
 	open.Start = func(start int64) error {
+		if was.table != "" {
+			rest = was.above(start)
+		}
 		if start > byTime && rest < limit-w.grain(limit) {
 			return fmt.Errorf("the log starts at %d and %d bytes are left, retention.bytes is %d", start, rest, limit)
 		}
@@ -191,7 +242,7 @@ func (w *world) retainingBytes(open *Latitude, limit int64) error {
 func (w *world) checkBytes() error {
 	bytes, err := w.livingBytes()
 	c := &w.topic.Config
-	if err != nil || !c.Delete || c.RetentionBytes < 0 {
+	if _, has := w.store.TableOf(w.topic.ID); err != nil || !c.Delete || c.RetentionBytes < 0 || has {
 		return err
 	}
 	least, rest := c.RetentionBytes+w.grain(c.RetentionBytes), sum(bytes)
@@ -240,8 +291,12 @@ func (w *world) checkKept() error {
 	if err != nil {
 		return err
 	}
+	start := view.LogStart
+	if w.topic.Config.RemoteStorage { // what the table has decided about the log start after Redis was looked at
+		start = min(start, w.log.Start)
+	}
 	for _, s := range view.Segments {
-		if s.Last < view.LogStart {
+		if s.Last < start {
 			return fmt.Errorf("after the tick segment %d is there, which ends at %d, and the log starts at %d", s.Number, s.Last, view.LogStart)
 		}
 	}
@@ -252,7 +307,7 @@ func (w *world) checkKept() error {
 	if err != nil {
 		return err
 	}
-	if g := ids[0]; g.Length > 0 && int64(g.First.Seq) < g.LogStart {
+	if g := ids[0]; g.Length > 0 && int64(g.First.Seq) < start {
 		return fmt.Errorf("after the tick the open stream starts at %d, the log at %d", g.First.Seq, g.LogStart)
 	}
 	return nil

@@ -131,7 +131,7 @@ func (s *stage) kill(t *testing.T, scene scene, limit int) (commands int, end st
 	if err := scene.set(w); err != nil {
 		return 0, "", fmt.Errorf("set the scene: %w", err)
 	}
-	open, err := w.retaining(func() (err error) { commands, err = w.tickUntil(limit); return err })
+	open, err := w.retaining(false, func() (err error) { commands, err = w.tickUntil(limit); return err })
 	if err != nil {
 		return 0, "", err
 	}

@@ -19,6 +19,9 @@ type Record struct {
 	Clean     uint64 // when compaction worked on it first; 0: never
 	// Ghost is a record that was compacted, or trimmed by hand: a broker's cache may show it for a while.
 	Ghost bool
+	// Deleted is a record that an engine has deleted from the remote tier's table. It is a ghost once Redis has it no more.
+	Deleted bool
+	Led     int32 // leader epoch of its append, plus 1; 0: not seen yet
 }
 
 // Header is one header of a record.
@@ -32,6 +35,7 @@ type Log struct {
 	Start   int64    // log start offset
 	End     int64    // log end offset
 	Records []Record // by rising offset, all of them in [Start, End)
+	Past    []Record // those that were below the log start when it rose, by rising offset: tables may have them for a while
 }
 
 // Append adds records at the end; base is the offset that the first one was acknowledged with.
@@ -50,7 +54,9 @@ func (l *Log) Append(base int64, records []Record) error {
 // StartAt raises the log start.
 func (l *Log) StartAt(offset int64) {
 	l.Start = max(l.Start, offset)
-	l.Records = l.From(l.Start)
+	living := l.From(l.Start)
+	l.Past = append(l.Past, l.Records[:len(l.Records)-len(living)]...)
+	l.Records = living
 }
 
 // From returns the records at and after an offset.
@@ -66,10 +72,10 @@ func (l *Log) Solid() *Log {
 	return &solid
 }
 
-// First is the offset of the first record that must be there, or the log end offset.
+// First is the offset of the first record that retention must leave, or the log end offset.
 func (l *Log) First() int64 {
 	for _, r := range l.Records {
-		if !r.Ghost {
+		if !r.Ghost && !r.Deleted {
 			return r.Offset
 		}
 	}
@@ -88,7 +94,7 @@ func (l *Log) Expired(ms uint64) int64 {
 
 // Young is the offset of the first record that was appended at a time or later, or the log end offset.
 func (l *Log) Young(ms uint64) int64 {
-	i := slices.IndexFunc(l.Records, func(r Record) bool { return r.AppendMs >= ms && !r.Ghost })
+	i := slices.IndexFunc(l.Records, func(r Record) bool { return r.AppendMs >= ms && !r.Ghost && !r.Deleted })
 	if i < 0 {
 		return l.End
 	}
@@ -188,6 +194,12 @@ func (r *Record) same(seen *Record) error {
 		slices.EqualFunc(r.Headers, seen.Headers, func(a, b Header) bool { return a.Key == b.Key && sameBytes(a.Value, b.Value) })
 	if !equal {
 		return fmt.Errorf("a record differs: it is\n  %v\nwant\n  %v", seen, r)
+	}
+	if r.Led == 0 {
+		r.Led = seen.Led
+	}
+	if r.Led != seen.Led && seen.Led != 0 {
+		return fmt.Errorf("a record is in leader epoch %d, it was in %d:\n  %v", seen.Led-1, r.Led-1, r)
 	}
 	return nil
 }

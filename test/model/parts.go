@@ -19,6 +19,8 @@ type part struct {
 	log       Log
 	active    int // the broker that its producers and consumers talk to
 	producers []*producer
+	// What Redis says of the tiers since the newest step that may change it.
+	local, tiered int64
 }
 
 // mostParts bounds the partitions of a program's topic.
@@ -123,6 +125,9 @@ func (w *world) checkEdges(b *broker) error {
 		for _, offset := range []int64{s.Base - 1, s.Base, s.Base + 1, s.Last, s.Last + 1, s.Last + 2} {
 			edges[offset] = true
 		}
+	}
+	if err := w.tierEdges(edges); err != nil {
+		return err
 	}
 	for _, offset := range slices.Sorted(maps.Keys(edges)) {
 		if offset < w.log.Start || offset > w.log.End {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -31,6 +32,9 @@ var steps = []step{
 	{1, (*world).grow},
 	{1, (*world).restartRedis},
 	{3, (*world).publishDictionary},
+	{12, (*world).toTheRemoteTier},
+	{8, (*world).engineCommits},
+	{2, (*world).clearTables},
 }
 
 // Failure is a program that showed a difference.
@@ -66,7 +70,7 @@ func (w *world) step() error {
 	if err != nil {
 		return err
 	}
-	return w.check(w.broker(), open)
+	return errors.Join(w.check(w.broker(), open), w.checkTable())
 }
 
 func (w *world) choose() step {

@@ -1,11 +1,13 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
 
 	"github.com/korvet-io/korvet/internal/compress"
+	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 )
 
@@ -28,6 +30,31 @@ var choices = []choice{
 	{"message.timestamp.type", []string{"", "CreateTime", "LogAppendTime"}},
 }
 
+// remoteChoices are those of topics that are in the remote tier, or come to be.
+var remoteChoices = []choice{
+	{"remote.storage.enable", []string{"true", "true", ""}},
+	{"remote.log.delete.on.disable", []string{"", "true", "true"}},
+	{"remote.log.copy.disable", []string{"", "", "true"}},
+	{"local.retention.ms", []string{"", "1", "1", "1", "50"}},
+	{"local.retention.bytes", []string{"", "", "0", "10000", "100000"}},
+	{"retention.ms", []string{"", "-1", "300", "2000"}},
+	{"retention.bytes", []string{"", "", "50000", "200000", "500000"}},
+	{"remote.copy.lag.ms", []string{"", "", "", "-1", "1"}},
+	{"remote.copy.lag.bytes", []string{"", "", "1000"}},
+	{"remote.storage.iceberg.value.format", []string{"", "json"}},
+	{"segment.ms", []string{"", "10", "20", "100"}},
+	{"message.timestamp.type", []string{"", "CreateTime", "LogAppendTime"}},
+	{"cleanup.policy", []string{"", "", "", "compact"}},
+}
+
+// choices are those of the program's topic.
+func (w *world) choices() []choice {
+	if w.remote.wanted && w.rnd.IntN(4) > 0 {
+		return remoteChoices
+	}
+	return choices
+}
+
 func (w *world) set(settings map[string]string, c choice) {
 	if value := c.values[w.rnd.IntN(len(c.values))]; value != "" {
 		settings[c.name] = value
@@ -45,15 +72,22 @@ func stored(codec string, dictionary bool) map[string]string {
 	return map[string]string{"storage.compression.type": codec, "storage.compression.dictionary.enabled": strconv.FormatBool(dictionary)}
 }
 
-// anySettings are chance's.
+// anySettings are chance's, those that a topic may be created with.
 func (w *world) anySettings() map[string]string {
-	settings := maps.Clone(atCreation[w.rnd.IntN(len(atCreation))])
-	for _, c := range choices {
-		if w.rnd.IntN(2) == 0 {
-			w.set(settings, c)
+	for {
+		settings := maps.Clone(atCreation[w.rnd.IntN(len(atCreation))])
+		if w.remote.wanted && w.rnd.IntN(4) > 0 {
+			settings["remote.storage.enable"], settings["local.retention.ms"] = "true", "1"
+		}
+		for _, c := range w.choices() {
+			if w.rnd.IntN(2) == 0 && c.name != "remote.storage.enable" {
+				w.set(settings, c)
+			}
+		}
+		if _, err := w.schema.Create("t", settings); err == nil {
+			return settings
 		}
 	}
-	return settings
 }
 
 // values is how the topic's values are stored, as the broker's API passes it on.
@@ -74,16 +108,27 @@ func (w *world) segment() partition.SegmentPolicy {
 	return partition.SegmentPolicy{Bytes: c.SegmentBytes, Ms: c.SegmentMs}
 }
 
-// alter changes one setting of the topic.
+// alter changes one setting of the topic, or asks for a change that is refused.
 func (w *world) alter() (Latitude, error) {
 	settings := maps.Clone(w.topic.Configs)
 	if settings == nil {
 		settings = map[string]string{}
 	}
+	choices := w.choices()
 	c := choices[w.rnd.IntN(len(choices))]
 	w.set(settings, c)
 	w.say("alter %s to %q", c.name, settings[c.name])
-	return Latitude{}, w.alterTo(settings)
+	settings, err := w.schema.Alter("t", w.topic.Configs, settings)
+	if err != nil {
+		w.say("that is refused: %v", err)
+		return Latitude{}, nil
+	}
+	err = w.alterTo(settings)
+	if errors.Is(err, metadata.ErrTableLeaving) {
+		w.say("that is refused: %v", err)
+		err = nil
+	}
+	return Latitude{}, err
 }
 
 // alterTo gives the topic other settings.

@@ -24,6 +24,8 @@ type stage struct {
 	uri    redisstream.Options
 	schema *topicconfig.Schema
 	done   done
+	dir    string // of the remote tier
+	opened int    // programs
 }
 
 func newStage(t *testing.T) *stage {
@@ -32,11 +34,11 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, problems := topicconfig.New(topicconfig.Options{})
+	schema, problems := topicconfig.New(topicconfig.Options{RemoteStorage: true})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	return &stage{server: server, redis: server.Client(), uri: uri, schema: schema}
+	return &stage{server: server, redis: server.Client(), uri: uri, schema: schema, dir: t.TempDir()}
 }
 
 // world is what one program runs in: a topic's partitions, the brokers that may lead them, and the logs they should be.
@@ -55,6 +57,7 @@ type world struct {
 	keeper     *keeper
 	hands      *redisstream.Shard // nobody's: what is done to the partition from outside goes this way
 	said       []string           // what the program did
+	remote     remoteTier
 }
 
 // producer is one producer's memory of what it sent.
@@ -74,6 +77,7 @@ type sentBatch struct {
 func (s *stage) open(ctx context.Context, seed uint64, settings map[string]string) (*world, error) {
 	w := &world{stage: s, ctx: ctx, rnd: rand.New(rand.NewPCG(seed, 1))}
 	w.cacheBytes = [...]int64{1, 16 << 10, 64 << 20}[w.rnd.IntN(3)]
+	w.prepareTier()
 	partitions := 1
 	if settings == nil {
 		settings, partitions = w.anySettings(), 1+w.rnd.IntN(3)
@@ -84,6 +88,7 @@ func (s *stage) open(ctx context.Context, seed uint64, settings map[string]strin
 	var err error
 	w.store, err = metadata.Open(ctx, s.redis, metadata.Options{
 		Namespace: "korvet", BrokerID: 1, Host: "localhost", Port: 1, Timeout: 20 * time.Second, Schema: s.schema, Log: slog.New(slog.DiscardHandler),
+		Tables: w.remote.path + "/korvet",
 	})
 	if err != nil {
 		return nil, err
@@ -91,7 +96,7 @@ func (s *stage) open(ctx context.Context, seed uint64, settings map[string]strin
 	if w.topic, err = w.store.Create(ctx, "t", int32(partitions), settings); err != nil {
 		return nil, err
 	}
-	w.said = append(w.said, fmt.Sprintf("create the topic with %d partitions and %v, tail cache %d B", partitions, settings, w.cacheBytes))
+	w.said = append(w.said, fmt.Sprintf("create the topic with %d partitions and %v, tail cache %d B, %v", partitions, settings, w.cacheBytes, &w.remote))
 	for range partitions {
 		w.addPart()
 	}
@@ -115,6 +120,7 @@ func (w *world) close() {
 	}
 	w.keeper.shard.Close()
 	w.hands.Close()
+	w.removeTier()
 }
 
 func (w *world) say(format string, args ...any) {

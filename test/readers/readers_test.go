@@ -1,7 +1,7 @@
 // Package readers_test lets engines, unchanged, read the tables of a broker's remote tier, and compares what they read with what was produced. Each attaches to the
 // broker's catalog with its URL alone.
 //
-//	KORVET_TEST_LONG=1      Spark and Trino, too, and Spark's maintenance
+//	KORVET_TEST_LONG=1      Spark and Trino, too, and their maintenance
 //	KORVET_TEST_JAVA_HOME   a Java 24 or later for Trino
 //
 // Package harness's other variables hold, too. What is not there and cannot be installed fails its test.
@@ -10,6 +10,7 @@ package readers_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,10 @@ import (
 // short are the engines that run in every test.
 var short = []string{"pyiceberg", "duckdb", "clickhouse", "datafusion", "polars"}
 
-// lacks says what an engine has no call for.
-var lacks = map[string]string{"datafusion": "snapshot", "trino": "by_path"}
+// lacks says what an engine has no call for, or, reading one partition, does by opening every file.
+var lacks = map[string][]string{"datafusion": {"snapshot", "read_partition"}, "trino": {"by_path"}}
+
+func can(e *engine, do string) bool { return !slices.Contains(lacks[e.name], do) }
 
 func long() bool { return os.Getenv("KORVET_TEST_LONG") == "1" }
 
@@ -58,7 +61,7 @@ func TestEnginesReadWhatWasProduced(t *testing.T) {
 				t.Errorf("the newest snapshot: %s", d)
 			}
 			checkAppended(t, a, began)
-			if lacks[e.name] != "snapshot" {
+			if can(e, "snapshot") {
 				a = e.do(t, "read", map[string]any{"table": table, "snapshot": early.snapshot})
 				if d := a.differs(w.below(early.ends)); d != "" {
 					t.Errorf("an earlier snapshot: %s", d)
@@ -70,6 +73,7 @@ func TestEnginesReadWhatWasProduced(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one partition", func(t *testing.T) { w.readsOnePartition(t, all, last) })
 	t.Run("what engines may not do", func(t *testing.T) { w.refuses(t, all) })
 	t.Run("rows that engines delete", func(t *testing.T) { w.deletes(t, all) })
 	t.Run("maintenance by engines", func(t *testing.T) { w.maintains(t, all) })
@@ -107,59 +111,6 @@ func (w *world) readWhileCopying(all []*engine) {
 	}
 }
 
-// refuses tries what is not for engines to do: they are told so, and the table stays.
-func (w *world) refuses(t *testing.T, all []*engine) {
-	before, err := w.look()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range all {
-		verbs := map[string][]string{"pyiceberg": {"insert", "create", "drop"}, "duckdb": {"insert"}, "spark": {"insert"}, "trino": {"insert"}}[e.name]
-		for _, do := range verbs {
-			// PyIceberg asks for nothing that the catalog does not announce.
-			why := map[string]string{"insert": "rows are added by producers", "create": "does not support endpoint", "drop": "does not support endpoint"}[do]
-			_, err := e.try(do, map[string]any{"table": table})
-			if err == nil || !strings.Contains(err.Error(), why) {
-				t.Errorf("%s: %s is answered %v, want it refused because %s", e.name, do, err, why)
-			}
-		}
-	}
-	if after, err := w.look(); err != nil || after.metadata != before.metadata {
-		t.Errorf("the table has changed from %s to %s: %v", before.metadata, after.metadata, err)
-	}
-}
-
-// deletes lets engines delete rows, each in its way; the others and consumers then pass them over. Polars' own reader does not
-// read tables with position deletes.
-func (w *world) deletes(t *testing.T, all []*engine) {
-	low := int64(0)
-	for _, e := range all {
-		if e.name != "pyiceberg" && e.name != "duckdb" && e.name != "spark" && e.name != "trino" {
-			continue
-		}
-		low += 100
-		e.do(t, "delete", map[string]any{"table": table, "partition": 1, "low": low, "high": low + 10})
-		w.remove(1, low, low+10)
-	}
-	w.readAll(t, all, "polars")
-	w.awaitConsumed(t)
-}
-
-// maintains lets engines tidy up: the log stays what it is, and is copied on.
-func (w *world) maintains(t *testing.T, all []*engine) {
-	for _, e := range all {
-		if e.name == "pyiceberg" || e.name == "spark" || e.name == "trino" {
-			e.do(t, "maintain", map[string]any{"table": table})
-		}
-	}
-	w.readAll(t, all, "polars")
-	w.awaitConsumed(t)
-	w.produce(w.maker.make(100))
-	w.awaitCopied()
-	w.readAll(t, all, "polars")
-	w.awaitConsumed(t)
-}
-
 // readAll reads the table with all engines but one.
 func (w *world) readAll(t *testing.T, all []*engine, except string) {
 	t.Helper()
@@ -174,10 +125,36 @@ func (w *world) readAll(t *testing.T, all []*engine, except string) {
 	}
 }
 
+// readsOnePartition asks engines for a partition while the files of the others are away: they plan with the table's partitions, and
+// open no other file.
+func (w *world) readsOnePartition(t *testing.T, all []*engine, s state) {
+	data := strings.TrimPrefix(s.location, "file://") + "/data"
+	away := t.TempDir()
+	for _, p := range []string{"/partition=0", "/partition=2"} {
+		if err := os.Rename(data+p, away+p); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := os.Rename(away+p, data+p); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	for _, e := range all {
+		if !can(e, "read_partition") {
+			continue
+		}
+		a := e.do(t, "read_partition", map[string]any{"table": table, "partition": 1})
+		if d := a.differs(w.below(map[int32]int64{1: s.ends[1]})); d != "" {
+			t.Errorf("%s: %s", e.name, d)
+		}
+	}
+}
+
 // byPath reads the table's folder, while no broker runs.
 func (w *world) byPath(t *testing.T, all []*engine, except string, s state) {
 	for _, e := range all {
-		if lacks[e.name] == "by_path" || e.name == except {
+		if !can(e, "by_path") || e.name == except {
 			continue
 		}
 		a := e.do(t, "by_path", map[string]any{"location": s.location, "metadata": s.metadata})

@@ -32,16 +32,18 @@ type world struct {
 	maker    *maker
 	produced []*kgo.Record
 	token    string
+	args     []string // of the broker, and of commands that look at the table
 }
 
 // newWorld starts a broker whose worker copies what a second has passed over, and then drops it locally.
 func newWorld(t *testing.T, path, token string, args ...string) *world {
 	t.Helper()
 	w := &world{t: t, token: token, maker: newMaker(topic, partitions)}
-	w.broker = harness.Start(t, harness.Options{Own: true, Args: append([]string{
+	w.args = append([]string{
 		"--korvet.storage.remote.path=" + path, "--korvet.storage.worker.tick-interval=200ms", "--korvet.storage.worker.lease-duration=10s",
 		"--korvet.broker.tail-cache-bytes=0", // what consumers read comes from where records are kept
-	}, args...)})
+	}, args...)
+	w.broker = harness.Start(t, harness.Options{Own: true, Args: w.args})
 	var err error
 	w.client, err = kgo.NewClient(kgo.SeedBrokers(w.broker.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
@@ -77,25 +79,33 @@ func (w *world) uri() string { return "http://" + w.broker.HTTPAddr + "/iceberg"
 // produce appends records, and checks that they got the offsets that they were made for.
 func (w *world) produce(records []*kgo.Record) {
 	w.t.Helper()
+	if err := w.append(records); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) append(records []*kgo.Record) error {
 	var sent []*kgo.Record
 	for _, r := range records {
 		sent = append(sent, &kgo.Record{Topic: r.Topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Headers: r.Headers, Timestamp: r.Timestamp})
 	}
 	if err := w.client.ProduceSync(w.t.Context(), sent...).FirstErr(); err != nil {
-		w.t.Fatalf("produce: %v", err)
+		return fmt.Errorf("produce: %w", err)
 	}
 	for i, r := range sent {
 		if r.Offset != records[i].Offset {
-			w.t.Fatalf("record %d of partition %d got offset %d", records[i].Offset, r.Partition, r.Offset)
+			return fmt.Errorf("record %d of partition %d got offset %d", records[i].Offset, r.Partition, r.Offset)
 		}
 	}
 	w.produced = append(w.produced, records...)
+	return nil
 }
 
 // state is what the catalog says of the table.
 type state struct {
 	location, metadata string
 	snapshot           int64
+	parent             string          // the snapshot before it; empty: none
 	ends               map[int32]int64 // what was copied, by partition
 }
 
@@ -117,8 +127,12 @@ func (w *world) look() (state, error) {
 	var loaded struct {
 		Location string `json:"metadata-location"`
 		Metadata struct {
-			Location   string            `json:"location"`
-			Snapshot   int64             `json:"current-snapshot-id"`
+			Location  string `json:"location"`
+			Snapshot  int64  `json:"current-snapshot-id"`
+			Snapshots []struct {
+				ID     int64 `json:"snapshot-id"`
+				Parent int64 `json:"parent-snapshot-id"`
+			} `json:"snapshots"`
 			Properties map[string]string `json:"properties"`
 		} `json:"metadata"`
 	}
@@ -126,6 +140,11 @@ func (w *world) look() (state, error) {
 		return state{}, fmt.Errorf("load table: %w", err)
 	}
 	s := state{location: loaded.Metadata.Location, metadata: loaded.Location, snapshot: loaded.Metadata.Snapshot, ends: map[int32]int64{}}
+	for _, made := range loaded.Metadata.Snapshots {
+		if made.ID == s.snapshot && made.Parent != 0 {
+			s.parent = strconv.FormatInt(made.Parent, 10)
+		}
+	}
 	for name, value := range loaded.Metadata.Properties {
 		if p, ok := strings.CutPrefix(name, "korvet.end."); ok {
 			partition, err := strconv.ParseInt(p, 10, 32)
@@ -224,17 +243,19 @@ func (w *world) consume() ([]*kgo.Record, error) {
 // long as Redis has them.
 func (w *world) awaitConsumed(t *testing.T) {
 	t.Helper()
-	want := summarize(w.produced)
-	eventually(t, func() error {
-		records, err := w.consume()
-		if err != nil {
-			return err
-		}
-		if d := summarize(records).differs(want); d != "" {
-			return fmt.Errorf("consumers read other records: %s", d)
-		}
-		return nil
-	})
+	eventually(t, w.consumeAll)
+}
+
+// consumeAll compares what a consumer reads from the beginning with what is left of what was produced.
+func (w *world) consumeAll() error {
+	records, err := w.consume()
+	if err != nil {
+		return err
+	}
+	if d := summarize(records).differs(summarize(w.produced)); d != "" {
+		return fmt.Errorf("consumers read other records: %s", d)
+	}
+	return nil
 }
 
 // checkAppended sees that append times are of the test, whose end is now.

@@ -5,9 +5,10 @@ a catalog). A command is a line of JSON on standard input, so is its answer: {"e
 Commands that read may name a file, dump, which gets all rows as text.
 For each ENGINE there is a module use_ENGINE beside this file with a class Engine of that many methods, each optional but read:
   read(table, snapshot)          -> Arrow table of all rows, of the newest snapshot or an older one
+  read_partition(table, partition) -> the same of one partition
   by_path(location, metadata)    -> the same without a catalog: the table's folder, and its newest metadata file
   find(table, time)              -> (partition, offset) of the rows with that timestamp, a text in UTC with milliseconds
-  delete(table, partition, low, high), insert(table), maintain(table)
+  delete(table, partition, low, high), insert(table), maintain(table), run(statement)
 """
 
 import importlib
@@ -24,7 +25,7 @@ def run(engine, command):
         return {"version": engine.version}
     dump = arguments.pop("dump", None)
     answer = getattr(engine, do)(**arguments)
-    if do in ("read", "by_path"):
+    if do in ("read", "read_partition", "by_path"):
         with open(dump or os.devnull, "w", encoding="ascii") as lines:
             return rows.summary(answer, dump and lines)
     if do == "find":

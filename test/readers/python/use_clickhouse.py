@@ -32,6 +32,9 @@ class Engine:
         at = f" SETTINGS iceberg_snapshot_id = {snapshot}" if snapshot else ""
         return self.query(f"SELECT {ALL} FROM korvet.`korvet.{table}`{at}")
 
+    def read_partition(self, table, partition):
+        return self.query(f"SELECT {ALL} FROM korvet.`korvet.{table}` WHERE `partition` = {partition}")
+
     def by_path(self, location, metadata):
         name = metadata.rpartition("/")[2]
         pick = f"SETTINGS iceberg_metadata_file_path = 'metadata/{name}'"

@@ -39,6 +39,9 @@ class Engine:
         at = f" AT (VERSION => {snapshot})" if snapshot else ""
         return self.query(f"SELECT {ALL} FROM korvet.korvet.{table}{at}")
 
+    def read_partition(self, table, partition):
+        return self.query(f'SELECT {ALL} FROM korvet.korvet.{table} WHERE "partition" = {partition}')
+
     def by_path(self, location, metadata):
         return self.query(f"SELECT {ALL} FROM iceberg_scan('{location}')")
 

@@ -26,6 +26,9 @@ class Engine:
     def read(self, table, snapshot):
         return self.scan(*self.known(table), snapshot).select(rows.COLUMNS).collect().to_arrow()
 
+    def read_partition(self, table, partition):
+        return self.scan(*self.known(table)).filter(polars.col("partition") == partition).select(rows.COLUMNS).collect().to_arrow()
+
     def by_path(self, location, metadata):
         return self.scan(metadata, use_pyiceberg.s3_properties(self.settings)).select(rows.COLUMNS).collect().to_arrow()
 

@@ -37,6 +37,9 @@ class Engine:
     def read(self, table, snapshot):
         return self.table(table).scan(selected_fields=rows.COLUMNS, snapshot_id=snapshot).to_arrow()
 
+    def read_partition(self, table, partition):
+        return self.table(table).scan(EqualTo("partition", partition), selected_fields=rows.COLUMNS).to_arrow()
+
     def by_path(self, location, metadata):
         return StaticTable.from_metadata(metadata, s3_properties(self.settings)).scan(selected_fields=rows.COLUMNS).to_arrow()
 

@@ -44,6 +44,9 @@ class Engine:
         at = f" VERSION AS OF {snapshot}" if snapshot else ""
         return self.session.sql(f"SELECT {ALL} FROM korvet.korvet.{table}{at}").toArrow()
 
+    def read_partition(self, table, partition):
+        return self.session.sql(f"SELECT {ALL} FROM korvet.korvet.{table} WHERE `partition` = {partition}").toArrow()
+
     def by_path(self, location, metadata):
         return self.session.read.format("iceberg").load(location).select(*rows.COLUMNS).toArrow()
 
@@ -54,18 +57,8 @@ class Engine:
     def delete(self, table, partition, low, high):
         self.session.sql(f"DELETE FROM korvet.korvet.{table} WHERE `partition` = {partition} AND `offset` >= {low} AND `offset` < {high}")
 
-    def insert(self, table):
-        self.session.sql(f"INSERT INTO korvet.korvet.{table} SELECT * FROM korvet.korvet.{table} LIMIT 1")
-
-    def maintain(self, table):
-        """What a DBA runs at night. rewrite_position_delete_files fails on tables with a column called partition."""
-        for call in (
-            f"rewrite_data_files(table => 'korvet.korvet.{table}', options => map('rewrite-all', 'true', 'min-input-files', '1'))",
-            f"rewrite_manifests('korvet.korvet.{table}')",
-            f"expire_snapshots(table => 'korvet.korvet.{table}', older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)",
-            f"remove_orphan_files(table => 'korvet.korvet.{table}')",
-        ):
-            self.session.sql(f"CALL korvet.system.{call}").collect()
+    def run(self, statement):
+        self.session.sql(statement).collect()
 
     def close(self):
         self.session.stop()

@@ -47,6 +47,7 @@ def catalog(settings):
                     "s3.region=us-east-1", "s3.path-style-access=true")
     else:
         yield "fs.hadoop.enabled=true"  # file:// locations
+    yield "iceberg.expire-snapshots.min-retention=0s"
 
 
 def configure(directory, port, settings):
@@ -106,9 +107,14 @@ class Engine:
         return cursor.fetchall()
 
     def read(self, table, snapshot):
-        at = f" FOR VERSION AS OF {snapshot}" if snapshot else ""
+        return self.rows(f"{table} FOR VERSION AS OF {snapshot}" if snapshot else table)
+
+    def read_partition(self, table, partition):
+        return self.rows(f"{table} WHERE partition = {partition}")
+
+    def rows(self, source):
         times = ", ".join(MICROS.format(c) for c in ("timestamp", "append_time"))
-        found = self.query(f'SELECT partition, "offset", {times}, key, value, headers FROM {table}{at}')
+        found = self.query(f'SELECT partition, "offset", {times}, key, value, headers FROM {source}')
         columns = [list(c) for c in zip(*found)] or [[] for _ in SCHEMA]
         columns[6] = [None if h is None else [{"key": k, "value": v} for k, v in h] for h in columns[6]]
         for i in (2, 3):
@@ -121,11 +127,8 @@ class Engine:
     def delete(self, table, partition, low, high):
         self.query(f'DELETE FROM {table} WHERE partition = {partition} AND "offset" >= {low} AND "offset" < {high}')
 
-    def insert(self, table):
-        self.query(f'INSERT INTO {table} SELECT * FROM {table} LIMIT 1')
-
-    def maintain(self, table):
-        self.query(f"ALTER TABLE {table} EXECUTE optimize")
+    def run(self, statement):
+        self.query(statement)
 
     def close(self):
         self.server.terminate()

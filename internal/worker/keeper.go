@@ -113,7 +113,9 @@ type KeepJob struct {
 // KeepPartition is a partition of it that is there.
 type KeepPartition struct {
 	Target
-	LocalBytes int64 // in Redis, of what the table does not have
+	// OpenBytes is the memory that the open segment takes in Redis, SealedBytes that of sealed ones, by number.
+	OpenBytes   int64
+	SealedBytes map[int64]int64
 }
 
 // Keep begins a round over all topics with tables, unless one is running: the store may be slow, and the ticks do not wait.

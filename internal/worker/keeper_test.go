@@ -18,6 +18,8 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/record"
+	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/topicconfig"
 )
 
 // tieredPart is a partition with a table, and a keeper of it.
@@ -242,5 +244,19 @@ func TestAStoreThatIsAwayIsToldOnceAndHoldsNothingUp(t *testing.T) {
 	p.expectRemote(10)
 	if n := strings.Count(p.log.String(), "is in order again"); n != 1 {
 		t.Errorf("told %d times that it works again", n)
+	}
+}
+
+// A copy may be committed while the keeper is busy with other tables: what it has counts once, wherever Redis says the table ends.
+func TestWhatTheTableHasIsNotCountedInRedisToo(t *testing.T) {
+	p := KeepPartition{SealedBytes: map[int64]int64{7: 1000}}
+	p.Config = &topicconfig.Effective{Delete: true, RetentionBytes: 250}
+	p.Glance.Segments = []redisstream.Segment{{Number: 7, Base: 20, Last: 29}}
+	files := []tables.File{{First: 0, Last: 9, Bytes: 100}, {First: 10, Last: 19, Bytes: 100}, {First: 20, Last: 29, Bytes: 100}}
+	if start := p.remoteExcess(files, 30); start != 0 {
+		t.Errorf("of 300 bytes the log starts at %d, retention.bytes is 250", start)
+	}
+	if start := p.remoteExcess(files[:2], 20); start != 20 {
+		t.Errorf("before the copy, with 1000 bytes in Redis, it starts at %d, want 20", start)
 	}
 }

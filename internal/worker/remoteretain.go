@@ -23,7 +23,7 @@ func (k *Keeper) retain(ctx context.Context, table KeptTable, s *tables.State, j
 			before[p.Ref.Partition] = min(seen, p.Glance.LogStart)
 		}
 		topic.starts[p.Ref.Partition] = p.Glance.LogStart
-		start, err := k.start(ctx, p, files.Data[p.Ref.Partition])
+		start, err := k.start(ctx, p, files.Data[p.Ref.Partition], s.Ends[p.Ref.Partition])
 		if err != nil {
 			return s, err
 		}
@@ -74,14 +74,14 @@ func ignoreConflict(err error) error {
 	return err
 }
 
-// start is where a partition's log is to start by retention, looking at its data files, which rise by offset. What Redis has
-// is looked at by the tick itself: no further than to its first record.
-func (k *Keeper) start(ctx context.Context, p *KeepPartition, files []tables.File) (int64, error) {
+// start is where a partition's log is to start by retention, looking at its data files, which rise by offset, of a table that ends at
+// an offset. What Redis has is looked at by the tick itself: no further than to its first record.
+func (k *Keeper) start(ctx context.Context, p *KeepPartition, files []tables.File, end int64) (int64, error) {
 	g := &p.Glance
 	for len(files) > 0 && files[0].Last < g.LogStart {
 		files = files[1:]
 	}
-	start := max(g.LogStart, p.remoteExcess(files))
+	start := max(g.LogStart, p.remoteExcess(files, end))
 	if cutoff, ok := p.cutoff(); ok && g.LogStart < g.LocalStart {
 		byTime, err := k.byTime(ctx, p, files, int64(cutoff))
 		if err != nil {
@@ -107,13 +107,14 @@ func (k *Keeper) byTime(ctx context.Context, p *KeepPartition, files []tables.Fi
 }
 
 // remoteExcess is where the log is to start by retention.bytes: the oldest files go while the rest, with what Redis alone has,
-// is at least that many bytes.
-func (p *KeepPartition) remoteExcess(files []tables.File) int64 {
+// is at least that many bytes. Redis alone has what is not below the table's end as the files were read, whatever is noted: copies go
+// on meanwhile, and nothing may count twice.
+func (p *KeepPartition) remoteExcess(files []tables.File, end int64) int64 {
 	limit := p.Config.RetentionBytes
 	if limit < 0 || !p.Config.Delete {
 		return 0
 	}
-	rest := p.LocalBytes
+	rest := p.localBytes(end)
 	for _, f := range files {
 		rest += f.Bytes
 	}
@@ -150,7 +151,7 @@ func (s *Storage) keepTables(ctx context.Context, targets []Target) {
 		job := KeepJob{Topic: topic}
 		for i := range targets {
 			if t := &targets[i]; t.Ref.ID == topic.ID {
-				job.Partitions = append(job.Partitions, KeepPartition{Target: *t, LocalBytes: s.untieredBytes(t)})
+				job.Partitions = append(job.Partitions, s.keepPartition(t))
 			}
 		}
 		if len(job.Partitions) > 0 {
@@ -160,12 +161,19 @@ func (s *Storage) keepTables(ctx context.Context, targets []Target) {
 	s.Keeper.Keep(ctx, jobs)
 }
 
-// untieredBytes are those of Redis's memory that records take which the table does not have.
-func (s *Storage) untieredBytes(t *Target) int64 {
+// keepPartition is a target with what is known of its sizes.
+func (s *Storage) keepPartition(t *Target) KeepPartition {
 	z := s.sizes.of(t)
-	bytes := z.open
-	for _, seg := range t.untiered() {
-		bytes += t.living(seg, z.sealed[seg.Number])
+	return KeepPartition{Target: *t, OpenBytes: z.open, SealedBytes: z.sealed}
+}
+
+// localBytes are those of Redis's memory that records take which a table with this end does not have.
+func (p *KeepPartition) localBytes(end int64) int64 {
+	bytes := p.OpenBytes
+	for _, seg := range p.Glance.Segments {
+		if seg.Last >= end {
+			bytes += p.living(seg, p.SealedBytes[seg.Number])
+		}
 	}
 	return bytes
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrNoTier is a command that needs a remote tier where none is set.
-var ErrNoTier = errors.New(remotePathSetting + " is not set: it says where the tables are")
+var ErrNoTier = errors.New(remotePathSetting + " is not set: give the broker's, by --config, KORVET_STORAGE_REMOTE_PATH or --" + remotePathSetting + "=file:///directory")
 
 // Storage is all that a broker with some settings keeps anything in, opened by a command beside it or without it.
 type Storage struct {

@@ -24,7 +24,7 @@ func TestTheReadmesFirstTopic(t *testing.T) {
 	var commands, want string
 	for _, block := range blocks {
 		switch {
-		case strings.Contains(block[1], "kcat -P") && strings.Contains(block[1], "readyz"):
+		case strings.Contains(block[1], "kcat -P") && strings.Contains(block[1], "XRANGE"):
 			commands = block[1]
 		case strings.Contains(block[1], `1) "`):
 			want = block[1]
@@ -75,10 +75,10 @@ func TestTheReadmesGroup(t *testing.T) {
 
 // The README's topic becomes a table. What DuckDB says of tables is shown by test/readers.
 func TestTheReadmesTable(t *testing.T) {
-	path := "--korvet.storage.remote.path=file://" + t.TempDir()
-	b := harness.Start(t, harness.Options{Own: true, Args: []string{path, "--korvet.storage.worker.tick-interval=1s", "--korvet.storage.worker.lease-duration=5s"}})
-	run := runner(t, b, path)
-	block := regexp.MustCompile("(?s)```sh\nbin/korvet server [^\n]*remote.path[^\n]*\n(.*?)duckdb ").FindStringSubmatch(read(t, "../../README.md"))
+	t.Setenv("KORVET_STORAGE_REMOTE_PATH", "file://"+t.TempDir())
+	b := harness.Start(t, harness.Options{Own: true, Args: []string{"--korvet.storage.worker.tick-interval=1s", "--korvet.storage.worker.lease-duration=5s"}})
+	run := runner(t, b)
+	block := regexp.MustCompile("(?s)```sh\nexport KORVET_STORAGE_REMOTE_PATH=[^\n]*\nbin/korvet server [^\n]*\ncurl [^\n]*\n(.*?)duckdb ").FindStringSubmatch(read(t, "../../README.md"))
 	if block == nil {
 		t.Fatal("README.md has no table")
 	}

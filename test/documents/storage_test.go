@@ -47,7 +47,7 @@ func TestEveryCommandOfTheStoragePageShowsWhatItSays(t *testing.T) {
 }
 
 // runner runs what pages tell people to type, against a broker.
-func runner(t *testing.T, b *harness.Broker, settings ...string) func(script string) (string, error) {
+func runner(t *testing.T, b *harness.Broker) func(script string) (string, error) {
 	t.Helper()
 	_, redisPort, err := net.SplitHostPort(b.RedisAddr)
 	if err != nil {
@@ -57,7 +57,7 @@ func runner(t *testing.T, b *harness.Broker, settings ...string) func(script str
 	if out, err := exec.Command("go", "build", "-o", korvet, "../../cmd/korvet").CombinedOutput(); err != nil {
 		t.Fatalf("build korvet: %v: %s", err, out)
 	}
-	tables := " --korvet.redis.uri=redis://" + b.RedisAddr + " " + strings.Join(settings, " ")
+	tables := " --korvet.redis.uri=redis://" + b.RedisAddr
 	return func(script string) (string, error) {
 		script = strings.NewReplacer(
 			"bin/korvet topics trim", korvet+" topics trim --bootstrap-server "+b.Addr, "bin/korvet topics stats", korvet+" topics stats --bootstrap-server "+b.Addr,

@@ -18,9 +18,16 @@ func (b *Broker) catalog() http.Handler {
 	}
 	s := catalog.Settings{
 		Namespace: b.cfg.Namespace, Token: r.Catalog.Token, ReadOnly: r.Catalog.ReadOnly,
-		MaxRequestBytes: int64(r.Catalog.MaxRequestBytes), Vended: vended(r),
+		MaxRequestBytes: int64(r.Catalog.MaxRequestBytes), Vended: vended(r), Committed: b.tableChanged,
 	}
 	return catalog.Observe(catalog.New(s, b.tier, b.log.With(componentKey, "catalog")), b.metrics)
+}
+
+// tableChanged has the consumers of this broker be served by what an engine has made of a table.
+func (b *Broker) tableChanged(location string) {
+	if p := b.current(); p != nil && p.reader != nil {
+		p.reader.Expire(location)
+	}
 }
 
 // tier is nil until Redis was reached.

@@ -72,6 +72,7 @@ func (b *Broker) partitionSettings(owner string) partition.Settings {
 	s.ReadAheadKept = c.ReadAheadKept
 	s.RedisReplicas = b.cfg.Messages.Replicas
 	s.ProducerExpiry = c.ProducerIDExpiration
+	s.RemoteEndWait = b.cfg.Storage.Remote.EndWait
 	s.RemoteMaxWait, s.RemoteSearch = b.cfg.Storage.Remote.FetchMaxWait, b.cfg.Storage.Remote.ListTimeout
 	return s
 }

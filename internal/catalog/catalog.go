@@ -30,6 +30,8 @@ type Settings struct {
 	MaxRequestBytes int64  // of a request's body
 	// Vended is what engines are told with each table, to reach its store.
 	Vended map[string]string
+	// Committed is told the location of a table that an engine has changed. It may be nil.
+	Committed func(location string)
 }
 
 // Catalog is an http.Handler. It is safe for concurrent use.

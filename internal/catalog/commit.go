@@ -110,6 +110,9 @@ func (c *Catalog) commit(q *call, namespace, name string, ch *change) (*tables.S
 	if err != nil {
 		return nil, commitProblem(err)
 	}
+	if c.settings.Committed != nil {
+		c.settings.Committed(entry.Location)
+	}
 	c.log.Info("an engine has changed a table", "table", entry.Name, "topic", entry.Topic, "client", q.r.UserAgent(), "metadata", s.MetadataLocation())
 	return s, nil
 }

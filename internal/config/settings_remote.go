@@ -20,6 +20,8 @@ type Remote struct {
 	FetchMaxWait  time.Duration
 	IndexCache    Bytes
 	ReadCache     Bytes         // for records read last and in advance
+	MetadataAge   time.Duration // after which what is known of a table is read anew
+	EndWait       time.Duration // for a takeover to learn what the table has
 	ListTimeout   time.Duration // for ListOffsets
 	Metadata      Bytes         // of tables' metadata files that are kept in memory
 	Catalog       Catalog
@@ -77,6 +79,10 @@ func remoteSettings() []setting {
 			doc: "Bytes of the name of a field that gets a typed column at most. Fields with longer names are in `value` alone."},
 		{name: group + "read-cache-bytes", def: "128MB", field: func(c *Config) any { return &of(c).ReadCache }, check: atLeast(0),
 			doc: "Memory for records of the remote tier that were read last or in advance, decoded. Consumers that replay side by side share it."},
+		{name: group + "metadata-max-age", def: "30s", field: func(c *Config) any { return &of(c).MetadataAge }, check: between(0, 86_400_000),
+			doc: "When a read finds that what the broker knows of a table is older than this, it is read anew beside the read: so long consumers may still be given records that an engine deleted through another broker or another catalog. Through this broker's own catalog it takes effect at once. 0: at each read."},
+		{name: group + "failover-max-wait", def: "2s", field: func(c *Config) any { return &of(c).EndWait }, check: between(0, 60_000),
+			doc: "How long a broker that finds another Redis than before waits for the store to tell where each topic's table ends, before it leads its partitions: records that Redis lost and the table has then stay in the log. When the store does not answer, the log goes on where Redis ends. See [durability](durability.md)."},
 		{name: group + "iceberg.metadata-cache-bytes", def: "32MB", field: func(c *Config) any { return &of(c).Metadata }, check: atLeast(0),
 			doc: "Tables' newest metadata files that are kept in memory. Some engines ask for a table's at every query."},
 	}

@@ -67,6 +67,7 @@ type Settings struct {
 	MaxGroupBytes   int
 	MaxValueBytes   int           // a stored value that is larger when decompressed does not decode
 	RemoteMaxWait   time.Duration // how long a read waits for the remote tier
+	RemoteEndWait   time.Duration // how long a takeover waits for the remote tier to tell what Redis may have lost
 	RemoteSearch    time.Duration // bounds a search of the remote tier by time, unless its own client does
 }
 
@@ -77,7 +78,7 @@ func DefaultSettings() Settings {
 		TailCacheBytes: 64 << 20, ProducerExpiry: 24 * time.Hour, MaxProducers: 10_000, ReadReplyBytes: 256 << 10,
 		ReadAhead: 16, ReadAheadKept: 5 * time.Second,
 		MaxGroupRecords: 1000, MaxGroupBytes: 1 << 20, MaxValueBytes: 16 << 20,
-		RemoteMaxWait: 500 * time.Millisecond, RemoteSearch: 30 * time.Second,
+		RemoteMaxWait: 500 * time.Millisecond, RemoteEndWait: 2 * time.Second, RemoteSearch: 30 * time.Second,
 	}
 }
 

@@ -87,11 +87,16 @@ func (p *Partition) renewed(token string, starts redisstream.Starts, err error) 
 
 // raise takes what the registry said a moment ago. The lock is held.
 func (p *Partition) raise(starts redisstream.Starts, fx *effects) {
+	before := p.ends.localStart()
 	p.raiseStart(starts.Log, fx)
 	p.ends.tiered = starts.Tiered
 	if starts.Local > p.ends.localStart() {
 		p.ends.local = starts.Local
 		fx.remove = append(fx.remove, p.times.dropBefore(starts.Local)...)
+	}
+	if p.ends.localStart() > before { // engines may have deleted records that only the remote tier has
+		p.env.budget.dropBelow(&p.tail, p.ends.localStart())
+		p.dropAhead(p.env.now())
 	}
 	p.compacted(starts)
 }

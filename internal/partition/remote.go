@@ -16,10 +16,12 @@ type Remote interface {
 	// Read gives sink the records with offsets in [from, end), in order, until it wants no more. next is where to go on: the
 	// offset of the one that it did not want, or end. After an error the sink may have got some.
 	Read(ctx context.Context, p Ref, q RemoteRead, sink RemoteSink) (next int64, err error)
-	// SeekTime finds the first record in [from, end), in offset order, with a timestamp at or after ms. Offset -1: there is none.
-	SeekTime(ctx context.Context, p Ref, ms, from, end int64) (TimeOffset, error)
-	// Largest finds the first record of the largest timestamp in [from, end). Offset -1: there is no record.
-	Largest(ctx context.Context, p Ref, from, end int64) (TimeOffset, error)
+	// SeekTime finds the first record in [From, End), in offset order, with a timestamp at or after ms. Offset -1: there is none.
+	SeekTime(ctx context.Context, p Ref, ms int64, q RemoteRead) (TimeOffset, error)
+	// Largest finds the first record of the largest timestamp in [From, End). Offset -1: there is no record.
+	Largest(ctx context.Context, p Ref, q RemoteRead) (TimeOffset, error)
+	// Holds tells what the remote tier has of a partition, as it is now; nil: there is no table of it.
+	Holds(ctx context.Context, p Ref) (*redisstream.Remote, error)
 	// Prepare begins to read what is at an offset, for a Read that follows. It does not wait.
 	Prepare(p Ref, q RemoteRead)
 }
@@ -28,6 +30,8 @@ type Remote interface {
 type RemoteRead struct {
 	From, End int64 // offsets
 	Bytes     int   // about how many bytes of records are wanted
+	// Epochs are the log's leader epochs: records that the remote tier has from another history of it are not wanted.
+	Epochs []redisstream.Epoch
 }
 
 // RemoteSink takes records in offset order and reports whether it wants more: when not, it did not take the record. What the
@@ -105,7 +109,7 @@ func (p *Partition) readRemote(ctx context.Context, s logEnds, req ReadRequest, 
 	defer readers.Put(r)
 	for {
 		r.begin(s.epochs, req, dst, p.env.MaxValueBytes)
-		next, err = p.env.remote.Read(waiting, p.ref, RemoteRead{From: req.Offset, End: end, Bytes: req.MaxBytes}, r.takeRemote)
+		next, err = p.env.remote.Read(waiting, p.ref, RemoteRead{From: req.Offset, End: end, Bytes: req.MaxBytes, Epochs: s.epochs}, r.takeRemote)
 		out = r.finish()
 		if gone := p.over(); gone != nil {
 			return dst, req.Offset, gone
@@ -131,10 +135,10 @@ func (p *Partition) Prepare(offset int64, bytes int) {
 		return
 	}
 	p.mu.Lock()
-	known, local := p.ends.known, p.ends.localStart()
+	known, local, epochs := p.ends.known, p.ends.localStart(), p.ends.epochs
 	p.mu.Unlock()
 	if known && offset < local {
-		p.env.remote.Prepare(p.ref, RemoteRead{From: offset, End: local, Bytes: bytes})
+		p.env.remote.Prepare(p.ref, RemoteRead{From: offset, End: local, Bytes: bytes, Epochs: epochs})
 	}
 }
 
@@ -145,7 +149,7 @@ func (p *Partition) seekRemote(ctx context.Context, s *logEnds, ms, from, end in
 	}
 	ctx, cancel := p.boundSearch(ctx)
 	defer cancel()
-	found, err := p.env.remote.SeekTime(ctx, p.ref, ms, from, end)
+	found, err := p.env.remote.SeekTime(ctx, p.ref, ms, RemoteRead{From: from, End: end, Epochs: s.epochs})
 	return s.answer(found, p.searched(ctx, err))
 }
 
@@ -156,7 +160,7 @@ func (p *Partition) largestRemote(ctx context.Context, s *logEnds, end int64) (T
 	}
 	ctx, cancel := p.boundSearch(ctx)
 	defer cancel()
-	found, err := p.env.remote.Largest(ctx, p.ref, s.logStart, end)
+	found, err := p.env.remote.Largest(ctx, p.ref, RemoteRead{From: s.logStart, End: end, Epochs: s.epochs})
 	return s.answer(found, p.searched(ctx, err))
 }
 
@@ -183,4 +187,17 @@ func (s *logEnds) answer(found TimeOffset, err error) (TimeOffset, error) {
 	}
 	found.LeaderEpoch, _ = epochOf(s.epochs, found.Offset)
 	return found, nil
+}
+
+// askRemote has a fence know what the remote tier has of the log, which Redis may have lost: this process does not know this Redis
+// yet. Without an answer in time the log goes on where Redis says that it ends.
+func (p *Partition) askRemote(q *redisstream.FenceRequest) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.env.RemoteEndWait)
+	defer cancel()
+	held, err := p.env.remote.Holds(ctx, p.ref)
+	q.Remote = held
+	q.NewEpoch = q.NewEpoch || held != nil || err != nil // an epoch that the remote tier has of another log may not come again
+	if err != nil {
+		p.log.Warn("it is not known whether the remote tier has records that Redis lost: the log goes on where Redis ends", "err", err)
+	}
 }

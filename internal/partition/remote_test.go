@@ -19,6 +19,7 @@ import (
 type fakeRemote struct {
 	mu       sync.Mutex
 	fail     error
+	held     *redisstream.Remote
 	hole     func(int64) bool
 	prepared []partition.RemoteRead
 }
@@ -46,7 +47,7 @@ func (f *fakeRemote) Read(_ context.Context, _ partition.Ref, q partition.Remote
 	return q.End, nil
 }
 
-func (f *fakeRemote) SeekTime(ctx context.Context, _ partition.Ref, ms, from, end int64) (partition.TimeOffset, error) {
+func (f *fakeRemote) SeekTime(ctx context.Context, _ partition.Ref, ms int64, q partition.RemoteRead) (partition.TimeOffset, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found := partition.TimeOffset{Offset: -1}
@@ -54,14 +55,20 @@ func (f *fakeRemote) SeekTime(ctx context.Context, _ partition.Ref, ms, from, en
 		<-ctx.Done()
 		return found, f.fail
 	}
-	if o := max(from, ms-1000); o < end {
+	if o := max(q.From, ms-1000); o < q.End {
 		found = partition.TimeOffset{Offset: o, Timestamp: 1000 + o}
 	}
 	return found, nil
 }
 
-func (f *fakeRemote) Largest(_ context.Context, _ partition.Ref, _, end int64) (partition.TimeOffset, error) {
-	return partition.TimeOffset{Offset: end - 1, Timestamp: 1000 + end - 1}, nil
+func (f *fakeRemote) Largest(_ context.Context, _ partition.Ref, q partition.RemoteRead) (partition.TimeOffset, error) {
+	return partition.TimeOffset{Offset: q.End - 1, Timestamp: 1000 + q.End - 1}, nil
+}
+
+func (f *fakeRemote) Holds(context.Context, partition.Ref) (*redisstream.Remote, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held, f.fail
 }
 
 func (f *fakeRemote) Prepare(_ partition.Ref, q partition.RemoteRead) {
@@ -192,7 +199,7 @@ func TestARemoteTierThatIsAwayHoldsUpNothingElse(t *testing.T) {
 	}
 	f.Prepare(ref, 3, 500)
 	f.Prepare(ref, 40, 500)
-	if len(remote.prepared) != 1 || remote.prepared[0] != (partition.RemoteRead{From: 3, End: 40, Bytes: 500}) {
+	if len(remote.prepared) != 1 || remote.prepared[0].From != 3 || remote.prepared[0].End != 40 || remote.prepared[0].Bytes != 500 || len(remote.prepared[0].Epochs) != 2 {
 		t.Errorf("prepared %+v", remote.prepared)
 	}
 }

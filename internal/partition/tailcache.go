@@ -178,6 +178,21 @@ func (b *budget) tidy() {
 	b.head, b.dead = 0, 0
 }
 
+// dropBelow forgets the batches of a partition's tail that have a record below an offset.
+func (b *budget) dropBelow(t *tail, offset int64) {
+	if t.begins() >= offset {
+		return
+	}
+	t.mu.RLock()
+	kept := slices.Clone(t.batches[t.head:])
+	t.mu.RUnlock()
+	kept = slices.DeleteFunc(kept, func(c cached) bool { return c.base < offset })
+	b.reset(t)
+	for _, c := range kept {
+		b.add(t, c)
+	}
+}
+
 // reset forgets all of a partition's tail.
 func (b *budget) reset(t *tail) {
 	t.mu.Lock()

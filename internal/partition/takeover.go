@@ -41,16 +41,31 @@ func (p *Partition) startFence(q redisstream.FenceRequest) {
 			return
 		}
 		p.mu.Lock()
-		p.fenceConn, p.since = c, p.env.now()
-		q.NewEpoch = p.term.identity != redisstream.Identity{} && p.term.identity != c.Identity()
+		known := p.term.identity
 		p.mu.Unlock()
-		redisstream.Fence(c, p.keys, q, func(f redisstream.Fenced, err error) {
-			if err != nil {
-				p.fenceFailed(err)
-				return
-			}
-			p.fenced(c, q, f)
-		})
+		q.NewEpoch = known != redisstream.Identity{} && known != c.Identity()
+		if p.env.remote == nil || known == c.Identity() {
+			p.fenceOn(c, q)
+			return
+		}
+		go func() {
+			p.askRemote(&q)
+			p.fenceOn(c, q)
+		}()
+	})
+}
+
+// fenceOn fences on a connection. The lock is not held.
+func (p *Partition) fenceOn(c redisstream.Conn, q redisstream.FenceRequest) {
+	p.mu.Lock()
+	p.fenceConn, p.since = c, p.env.now()
+	p.mu.Unlock()
+	redisstream.Fence(c, p.keys, q, func(f redisstream.Fenced, err error) {
+		if err != nil {
+			p.fenceFailed(err)
+			return
+		}
+		p.fenced(c, q, f)
 	})
 }
 
@@ -193,6 +208,9 @@ func (p *Partition) lead(t *takeover) {
 	p.advance(now, &fx)
 	p.mu.Unlock()
 	p.env.observer.Fenced("ok")
+	if t.got.Restored {
+		p.log.Warn("redis lost the end of the log, which the remote tier has: the log goes on behind that", "found", t.got.Found, "next_offset", end)
+	}
 	if t.got.Alarm {
 		p.log.Error("the stream does not end where its owner wrote last: somebody else wrote to it, or it was deleted",
 			"found", t.got.Found, "next_offset", end)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/korvet-io/korvet/internal/epoch"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/remote"
@@ -19,7 +20,7 @@ import (
 const (
 	Restore = "restore" // Redis has nothing of it
 	Keep    = "keep"    // it is there
-	Refuse  = "refuse"  // Redis has something else there, or less than the table
+	Refuse  = "refuse"  // Redis has something else there
 )
 
 // Plan is what a recovery does.
@@ -53,6 +54,7 @@ type Log struct {
 	Action    string `json:"action"`
 	Why       string `json:"why,omitempty"`
 	lastMs    uint64
+	epochs    epoch.History
 }
 
 // Left is a table that is not restored.
@@ -120,13 +122,14 @@ func topicOf(ctx context.Context, f *remote.Found) (Topic, error) {
 		Fence: f.State.Fence, UpdatedMs: f.About.UpdatedMs, Action: Restore,
 	}
 	for partition := range t.Partitions {
-		t.Logs = append(t.Logs, logOf(partition, f.State.Ends[partition], files.Data[partition]))
+		t.Logs = append(t.Logs, logOf(partition, f.State, files.Data[partition]))
 	}
 	return t, nil
 }
 
-func logOf(partition int32, end int64, files []tables.File) Log {
-	l := Log{Partition: partition, Start: end, End: end, Action: Restore}
+func logOf(partition int32, s *tables.State, files []tables.File) Log {
+	end := s.Ends[partition]
+	l := Log{Partition: partition, Start: end, End: end, Action: Restore, epochs: s.Epochs[partition]}
 	for _, f := range files {
 		l.Start = min(l.Start, f.First)
 		l.Records += f.Rows

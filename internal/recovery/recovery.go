@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/korvet-io/korvet/internal/epoch"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
@@ -99,16 +100,27 @@ func (l *Log) compare(ctx context.Context, keys redisstream.Keys, topicID string
 	}
 	end := redisstream.EndOffset(v.LastSeq)
 	switch {
-	case v.TopicID == topicID && end >= l.End:
-		l.Action = Keep
 	case v.TopicID == topicID:
-		l.Action, l.Why = Refuse, fmt.Sprintf("its log in Redis ends at %d, below the table's end %d", end, l.End)
+		l.Action, l.Why = Keep, l.rewound(&v, end)
 	case v.TopicID != "":
 		l.Action, l.Why = Refuse, "Redis has the partition of topic id "+v.TopicID
 	case v.Exists || v.LogStart > 0 || len(v.Segments) > 0 || len(v.Epochs) > 0:
 		l.Action, l.Why = Refuse, "Redis has keys of the partition: "+keys.Stream
 	}
 	return nil
+}
+
+// rewound says what becomes of a log in Redis that is not the table's up to where that ends.
+func (l *Log) rewound(v *redisstream.View, end int64) string {
+	table := redisstream.Remote{End: l.End, Epochs: l.epochs}
+	fork := epoch.Fork(v.Epochs, end, l.epochs, l.End)
+	switch {
+	case table.Extends(v.Epochs, end):
+		return fmt.Sprintf("its log in Redis ends at %d, below the table's end %d: the broker that leads it next goes on behind the table", end, l.End)
+	case fork < l.End:
+		return fmt.Sprintf("its log in Redis is another one than the table's from offset %d on: the storage worker takes what the table has from there to %d out of it", fork, l.End)
+	}
+	return ""
 }
 
 // problems are what stands in the way of the topic.
@@ -172,7 +184,7 @@ func (t *Topic) steps(namespace string, to Target) []func(context.Context) error
 	var list []func(context.Context) error
 	for _, l := range t.Logs {
 		r := redisstream.Restored{
-			TopicID: hexID(t.ID), Start: l.Start, End: l.End, LastMs: l.lastMs, Fence: t.Fence, Epoch: epochAt(t.UpdatedMs),
+			TopicID: hexID(t.ID), Start: l.Start, End: l.End, LastMs: l.lastMs, Fence: t.Fence, Epoch: max(epochAt(t.UpdatedMs), l.epochs.Newest()), Epochs: l.epochs,
 		}
 		list = append(list, func(ctx context.Context) error {
 			_, err := to.Messages.Restore(ctx, redisstream.NewKeys(namespace, t.Name, l.Partition), r)

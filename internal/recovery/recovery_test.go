@@ -299,7 +299,6 @@ func TestRecoveryReplacesNothing(t *testing.T) {
 		"another table":       {[][]string{{"HSET", "korvet:storage:tables", "x", `{"name":"x","topic":"a","id":"` + later1.String() + `","location":"file:///x"}`}}, "has its table at file:///x"},
 		"a partition":         {[][]string{{"HSET", keys.Leader, "topic", hexID(earlier)}}, "the partition of topic id " + hexID(earlier)},
 		"records":             {[][]string{{"XADD", keys.Stream, "1-1", "value", "x"}}, "keys of the partition"},
-		"a shorter log":       {[][]string{{"HSET", keys.Leader, "topic", hexID(later1)}, {"XADD", keys.Stream, "1-1", "value", "x"}}, "ends at 2, below the table's end 9"},
 		"a broker that runs":  {[][]string{{"HSET", "korvet:broker:nodes", "7", `{"id":7,"host":"here","port":1,"seen":99999999999999}`}}, "broker 7 runs on here:1"},
 	} {
 		w.redis.Do("FLUSHALL")
@@ -321,6 +320,18 @@ func TestRecoveryReplacesNothing(t *testing.T) {
 	}
 	if _, err := Make(t.Context(), w.source, w.target); err == nil || !strings.Contains(err.Error(), location) {
 		t.Errorf("a damaged table: %v, want one that names it", err)
+	}
+}
+
+func TestLogsThatRedisLostTheEndOfAreMendedByWhoLeadsThem(t *testing.T) {
+	w := newWorld(t)
+	w.table("a", later1, 1, nil, run{0, 0, 9})
+	keys := redisstream.NewKeys("korvet", "a", 0)
+	w.redis.Do("HSET", keys.Leader, "topic", hexID(later1))
+	w.redis.Do("XADD", keys.Stream, "1-1", "value", "x")
+	p, err := w.make()
+	if err != nil || p.Topics[0].Logs[0].Action != Keep || !strings.Contains(p.Topics[0].Logs[0].Why, "ends at 2, below the table's end 9") {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 

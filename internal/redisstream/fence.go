@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/korvet-io/korvet/internal/epoch"
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
 )
 
@@ -23,6 +24,22 @@ type FenceRequest struct {
 	Unknown *Append
 	Force   func(owner string) bool
 	NowMs   uint64 // 0: Redis's own time
+	// Remote is what the remote tier has of the partition; nil: nothing, or it is not known.
+	Remote *Remote
+}
+
+// Remote is what the remote tier has of a partition: every record below an offset that was not below the log start.
+type Remote struct {
+	End    int64
+	Epochs epoch.History // that these were written under; none where it is not known
+}
+
+// Extends tells whether a log is the beginning of what the remote tier has: it lost its end, and nobody has led it since.
+func (r *Remote) Extends(log epoch.History, end int64) bool {
+	if r == nil || end >= r.End {
+		return false
+	}
+	return epoch.Fork(log, end, r.Epochs, r.End) == end && (len(r.Epochs) == 0 || log.Newest() <= r.Epochs.Newest())
 }
 
 // Fenced is a partition's state as the fence left it.
@@ -36,6 +53,7 @@ type Fenced struct {
 	Epoch    int32
 	Found    string // the stream's last id before the floor was raised; empty when there was no stream
 	Alarm    bool   // the stream did not end where its owner claimed: strangers wrote, or the key was lost
+	Restored bool   // Redis had lost the end of the log, which goes on behind what the remote tier has
 	Landed   bool   // the append of unknown outcome is in the log; else nothing of it is, for good
 }
 
@@ -69,7 +87,8 @@ func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, e
 	request := resp.AppendCommand(nil, "HMGET", keys.Leader, "token", "owner")
 	request = resp.AppendCommand(request, "HMGET", keys.Segments, "open", "start", "sealed")
 	request = askEnds(request, keys.Stream) // behind the token: who fenced meanwhile has changed that
-	askEach(c, request, 3, func(v []resp.Value, err error) {
+	request = resp.AppendCommand(request, "HGETALL", keys.Epochs)
+	askEach(c, request, 4, func(v []resp.Value, err error) {
 		var end ends
 		for i := range v {
 			if err == nil && i < 2 {
@@ -79,6 +98,10 @@ func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, e
 		if err == nil {
 			end, err = parseEnds(v[2])
 		}
+		var log View
+		if err == nil {
+			err = log.epochs(v[3])
+		}
 		if err != nil || len(v[0].Elems) != 2 || len(v[1].Elems) != 3 {
 			done(Fenced{}, scriptError("read token", err))
 			return
@@ -86,10 +109,17 @@ func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, e
 		seen, owner, open, start := v[0].Elems[0].Str, v[0].Elems[1].Str, v[1].Elems[0].Str, v[1].Elems[1].Str
 		asked := q // what the registry says now may be of a life that is over when the fence is tried again
 		asked.EndAtMin = laterEnd(q.EndAtMin, start, v[1].Elems[2].Str)
+		last := EndOffset(asked.EndAtMin)
+		if end.last != (ID{}) { // 0-0: nothing was ever written
+			last = max(last, EndOffset(end.last.Seq))
+		}
+		if !q.Remote.Extends(log.Epochs, last) {
+			asked.Remote = nil
+		}
 		k := []string{
 			keys.Stream, keys.Leader, keys.State(seen), keys.State(q.Token), keys.Epochs, keys.Segments, keys.sealedBefore(open),
 		}
-		fenceScript.run(c, k, asked.args(seen, owner, open, start, end.end()), func(v resp.Value, err error) {
+		fenceScript.run(c, k, append(asked.args(seen, owner, open, start, end.end()), asked.remoteArgs(log.Epochs)...), func(v resp.Value, err error) {
 			if err == nil {
 				err = v.Err()
 			}
@@ -121,6 +151,21 @@ func (q FenceRequest) args(seen, owner, open, start, end string) []string {
 		q.Owner, seen, q.Token, q.TopicID, strconv.FormatInt(q.LeaseMs, 10), strconv.FormatUint(q.Stamped, 10),
 		strconv.FormatUint(q.EndAtMin, 10), flag(q.NewEpoch), flag(force), now, open, first, last, start, end,
 	}
+}
+
+// remoteArgs say where the remote tier ends that has more than the log, and which leader epochs are missing here.
+func (q FenceRequest) remoteArgs(log epoch.History) []string {
+	if q.Remote == nil {
+		return []string{"", "", "0"}
+	}
+	least := q.Remote.Epochs.Newest() + 1
+	args := []string{decimal(q.Remote.End), decimal(q.Remote.End - 1), strconv.Itoa(int(least))}
+	for _, e := range q.Remote.Epochs {
+		if e.Epoch > log.Newest() {
+			args = append(args, strconv.Itoa(int(e.Epoch)), strconv.FormatUint(SeqBefore(e.Start), 10))
+		}
+	}
+	return args
 }
 
 // laterEnd is the highest of what is known of the log's last sequence without looking at the open segment: what the caller
@@ -159,12 +204,12 @@ func parseFenced(v resp.Value) (Fenced, error) {
 	p := numbers{}
 	switch e[0].Str {
 	case "OK":
-		if len(e) != 10 {
+		if len(e) != 11 {
 			break
 		}
 		f := Fenced{
 			Floor: p.uint(e[1]), LastSeq: p.uint(e[2]), Expiry: p.uint(e[3]), WasMine: e[4].Int == 1, Now: p.uint(e[5]),
-			Epoch: int32(p.uint(e[6])), Found: e[7].Str, Alarm: e[8].Int == 1, Landed: e[9].Int == 1,
+			Epoch: int32(p.uint(e[6])), Found: e[7].Str, Alarm: e[8].Int == 1, Landed: e[9].Int == 1, Restored: e[10].Int == 1,
 		}
 		return f, p.err
 	case "HELD":

@@ -8,10 +8,12 @@
 --      10 now in ms ('' = Redis TIME)  11 number of the open segment ('' = none yet)
 --      12, 13 first and last id of this owner's append of unknown outcome ('' = none)  14 log start ('' = none yet)
 --      15 the stream's last generated id as it was seen after the token ('' = no stream)
--- Answers {'OK', floor, last sequence, expiry, was mine, now, leader epoch, last id found, alarm, landed},
+--      16 the end of the remote tier, if the log ends below it and is the beginning of what that has ('' = it does not), 17 the
+--      offset before, 18 least leader epoch; and the leader epochs that the log has not: epoch and the sequence before it, in turn
+-- Answers {'OK', floor, last sequence, expiry, was mine, now, leader epoch, last id found, alarm, landed, restored},
 -- {'HELD', owner, expiry, now}, {'SUPERSEDED', owner} (a later start of the same broker), {'STALE'},
 -- {'DELETED'} (this life of the topic is over), {'UNFINISHED', topic id} (an earlier life must be deleted first).
--- landed: 1 = that append is in the log, 0 = nothing of it is, and nothing of it can come any more.
+-- restored: 1 = the log goes on behind the remote tier. landed: 1 = that append is in the log, 0 = nothing of it is, and nothing of it can come any more.
 -- The caller reads the token, the open segment's number and the log start first, so that every key is declared and what it
 -- derives from them holds; and the stream's end, since XINFO, which tells it, shows two whole entries: among records of 1 MB
 -- it takes 4 to 13 ms here, and 0.2 outside.
@@ -69,6 +71,10 @@ else
   redis.call('XGROUP', 'DESTROY', KEYS[1], 'x')
 end
 if after(ARGV[7], seq) then seq = ARGV[7] end
+-- Redis lost the end of the log, and the remote tier has it: what is appended goes behind that. The epochs were read after the
+-- token: nobody has fenced since, so nobody has appended.
+local restored = ARGV[16] ~= '' and after(ARGV[17], seq)
+if restored then seq = ARGV[17] end
 local alarm, borne = 0, ''
 if claim and claim ~= found then -- a foreign XADD, DEL or eviction: offsets keep rising, and somebody is told
   alarm = 1
@@ -124,10 +130,14 @@ redis.call('HSET', KEYS[4], 'exp', whole(expiry), 'last', id)
 -- Whoever reads the state from now on must not believe what was claimed between the stream's own end and the new one.
 if alarm == 1 then redis.call('HSET', KEYS[4], 'void:' .. seq, borne) end
 
-if not epoch and ARGV[8] ~= '1' then
+if restored then
+  redis.call('HSET', KEYS[6], 'topic', ARGV[4], 'tiered', ARGV[16], 'local', ARGV[16])
+  for k = 19, #ARGV, 2 do redis.call('HSETNX', KEYS[5], ARGV[k], ARGV[k + 1]) end
+end
+if not epoch and ARGV[8] ~= '1' and not restored then
   epoch = 0
-elseif not mine or ARGV[8] == '1' then
-  epoch = math.max(tonumber(epoch or '0') + 1, math.floor(now / 1000) - 1704067200) -- seconds since 2024: a rewound counter would repeat
+elseif not mine or ARGV[8] == '1' or restored then -- seconds since 2024: a rewound counter would repeat
+  epoch = math.max(tonumber(epoch or '0') + 1, math.floor(now / 1000) - 1704067200, tonumber(ARGV[18]))
 else
   epoch = tonumber(epoch)
 end
@@ -135,4 +145,4 @@ redis.call('HSETNX', KEYS[5], whole(epoch), seq) -- this epoch starts at seq + 1
 redis.call('HSET', KEYS[2], 'owner', ARGV[1], 'token', ARGV[3], 'topic', ARGV[4], 'epoch', whole(epoch))
 redis.call('HDEL', KEYS[2], 'floor')
 redis.call('PERSIST', KEYS[2]) -- a tombstone's time to live must not end the new life
-return {'OK', whole(floor), seq, whole(expiry), mine and 1 or 0, whole(now), whole(epoch), found, alarm, landed}
+return {'OK', whole(floor), seq, whole(expiry), mine and 1 or 0, whole(now), whole(epoch), found, alarm, landed, restored and 1 or 0}

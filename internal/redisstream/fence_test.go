@@ -342,7 +342,7 @@ func TestEpochsAreRecordedWithWhereTheyStart(t *testing.T) {
 	g, _ := takeOver("2/b")
 	h, token := takeOver("3/c")
 	b.mustSend(appendAt(token, h.Floor+1, 4, values(2)))
-	want := []Epoch{{0, 0}, {g.Epoch, 4}, {h.Epoch, 4}}
+	want := []Epoch{{Epoch: 0, Start: 0}, {Epoch: g.Epoch, Start: 4}, {Epoch: h.Epoch, Start: 4}}
 	if v := b.look(); !reflect.DeepEqual(v.Epochs, want) {
 		t.Errorf("epochs %v, want %v", v.Epochs, want)
 	}

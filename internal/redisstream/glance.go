@@ -11,7 +11,7 @@ import (
 )
 
 // Glance is what one pipelined look of the worker's tick sees of a partition: of one open segment, and of about one moment.
-// No read touches a sealed segment's key, and leader epochs are not read.
+// No read touches a sealed segment's key.
 type Glance struct {
 	View
 	First, Last ID     // of the open stream's first and last entry; zero when it has none
@@ -31,7 +31,7 @@ const glancePage = 256
 const looksPage = 32
 
 // looksCommands are those of a look at one partition.
-const looksCommands = 8
+const looksCommands = 9
 
 // Glances looks at partitions, a few in a round trip. An error is one of the connection; what is wrong
 // with a single partition is in its Glance.
@@ -64,6 +64,7 @@ func (s *Shard) looks(ctx context.Context, page []Keys, tokens []string, all []G
 		request = resp.AppendCommand(request, "TIME")
 		request = resp.AppendCommand(request, "EXISTS", k.Copy)
 		request = resp.AppendCommand(request, "HLEN", k.Dictionaries)
+		request = resp.AppendCommand(request, "HGETALL", k.Epochs) // after the stream: they are not older than its end
 	}
 	replies := make([]resp.Value, looksCommands*len(page))
 	if err := s.readAll(ctx, request, replies); err != nil {
@@ -99,7 +100,7 @@ func (s *Shard) tokens(ctx context.Context, keys []Keys) ([]string, error) {
 }
 
 // parseGlance reads a look's answers: number of the open segment, leader, last entry noted, stream, registry, time, whether
-// the copy of a rewrite is there, dictionaries held.
+// the copy of a rewrite is there, dictionaries held, leader epochs.
 func parseGlance(v []resp.Value) Glance {
 	g := Glance{View: View{LastSeq: BeforeFirst}}
 	if g.Err = g.parse(v); g.Err != nil {
@@ -139,6 +140,9 @@ func (g *Glance) parse(v []resp.Value) error {
 		return p.err
 	}
 	if err := g.registry(v[4]); err != nil {
+		return err
+	}
+	if err := g.epochs(v[8]); err != nil {
 		return err
 	}
 	if cmp.Or(v[0].Str, "0") != decimal(g.Open) {

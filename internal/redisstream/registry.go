@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/korvet-io/korvet/internal/epoch"
 	"github.com/korvet-io/korvet/internal/redisstream/resp"
 )
 
@@ -31,10 +32,7 @@ const (
 )
 
 // Epoch is one leader epoch and the offset it starts at.
-type Epoch struct {
-	Epoch int32
-	Start int64
-}
+type Epoch = epoch.Epoch
 
 // View is what Redis says of a partition, to whoever asks: no ownership is needed.
 type View struct {
@@ -50,8 +48,8 @@ type View struct {
 	LastSeq    uint64    // BeforeFirst of an empty log
 	Open       int64     // number of the open segment
 	Segments   []Segment // by rising number, and so by rising offsets
-	Epochs     []Epoch   // by rising epoch
-	Clean      Clean     // how far compaction has come
+	Epochs     []Epoch
+	Clean      Clean // how far compaction has come
 
 	end ID // the open stream's last generated id
 }
@@ -259,7 +257,7 @@ func (v *View) epochs(f resp.Value) error {
 		if err != nil {
 			p.err = err
 		}
-		v.Epochs = append(v.Epochs, Epoch{int32(epoch), EndOffset(p.uint(value))})
+		v.Epochs = append(v.Epochs, Epoch{Epoch: int32(epoch), Start: EndOffset(p.uint(value))})
 	})
 	slices.SortFunc(v.Epochs, func(a, b Epoch) int { return cmp.Compare(a.Epoch, b.Epoch) })
 	if p.err != nil {

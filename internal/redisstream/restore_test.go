@@ -28,7 +28,7 @@ func TestRestoredPartitionGoesOnWhereItsTableEnds(t *testing.T) {
 	if got := b.hash(b.keys.Segments); !reflect.DeepEqual(got, registry) {
 		t.Errorf("registry %v, want %v", got, registry)
 	}
-	if !reflect.DeepEqual(v.Epochs, []Epoch{{0, 100}}) || int64(v.Epoch) < time.Now().Unix()-1704067200-60 {
+	if !reflect.DeepEqual(v.Epochs, []Epoch{{Epoch: 0, Start: 100}}) || int64(v.Epoch) < time.Now().Unix()-1704067200-60 {
 		t.Errorf("epochs %v, leader epoch %d", v.Epochs, v.Epoch)
 	}
 	f, token := b.mustFence(at("1/a", someTime))
@@ -39,7 +39,7 @@ func TestRestoredPartitionGoesOnWhereItsTableEnds(t *testing.T) {
 	if v = b.look(); EndOffset(v.LastSeq) != r.End+2 {
 		t.Errorf("the log ends at %d after two records", EndOffset(v.LastSeq))
 	}
-	if !reflect.DeepEqual(v.Epochs, []Epoch{{0, 100}, {f.Epoch, r.End}}) {
+	if !reflect.DeepEqual(v.Epochs, []Epoch{{Epoch: 0, Start: 100}, {Epoch: f.Epoch, Start: r.End}}) {
 		t.Errorf("epochs %v", v.Epochs)
 	}
 	if done, err := b.shard.Restore(t.Context(), b.keys, r); done || err != nil {

@@ -66,6 +66,9 @@ var dropLua string
 //go:embed tiered.lua
 var tieredLua string
 
+//go:embed tiered_back.lua
+var tieredBackLua string
+
 //go:embed untier.lua
 var untierLua string
 
@@ -108,24 +111,25 @@ func newScript(text string) script {
 }
 
 var (
-	fenceScript    = newScript(fenceLua)
-	releaseScript  = newScript(releaseLua)
-	deleteScript   = newScript(deleteLua)
-	rollScript     = newScript(rollLua)
-	timesScript    = newScript(timesLua)
-	trimScript     = newScript(trimLua)
-	seekScript     = newScript(seekLua)
-	mirrorScript   = newScript(mirrorLua)
-	unmirrorScript = newScript(unmirrorLua)
-	leaseScript    = newScript(leaseLua)
-	startScript    = newScript(guardLua + epochsLua + startLua)
-	dropScript     = newScript(guardLua + dropLua)
-	tieredScript   = newScript(guardLua + tieredLua)
-	untierScript   = newScript(guardLua + epochsLua + untierLua)
-	headScript     = newScript(guardLua + headLua)
-	shrunkScript   = newScript(guardLua + shrunkLua)
-	zdictScript    = newScript(dictionaryLua)
-	unzdictScript  = newScript(undictionaryLua)
+	fenceScript      = newScript(fenceLua)
+	releaseScript    = newScript(releaseLua)
+	deleteScript     = newScript(deleteLua)
+	rollScript       = newScript(rollLua)
+	timesScript      = newScript(timesLua)
+	trimScript       = newScript(trimLua)
+	seekScript       = newScript(seekLua)
+	mirrorScript     = newScript(mirrorLua)
+	unmirrorScript   = newScript(unmirrorLua)
+	leaseScript      = newScript(leaseLua)
+	startScript      = newScript(guardLua + epochsLua + startLua)
+	dropScript       = newScript(guardLua + dropLua)
+	tieredScript     = newScript(guardLua + tieredLua)
+	tieredBackScript = newScript(guardLua + tieredBackLua)
+	untierScript     = newScript(guardLua + epochsLua + untierLua)
+	headScript       = newScript(guardLua + headLua)
+	shrunkScript     = newScript(guardLua + shrunkLua)
+	zdictScript      = newScript(dictionaryLua)
+	unzdictScript    = newScript(undictionaryLua)
 
 	compactRemoveScript = newScript(guardLua + compactRemoveLua)
 	compactNoteScript   = newScript(guardLua + compactNoteLua)

@@ -423,7 +423,7 @@ func TestLookAtWhatIsNotThere(t *testing.T) {
 		t.Errorf("a missing partition: %+v", v)
 	}
 	f, _ := b.mustFence(nil)
-	want := View{Exists: true, TopicID: lifeOne, Owner: "1/a", LastSeq: BeforeFirst, Epochs: []Epoch{{0, 0}}}
+	want := View{Exists: true, TopicID: lifeOne, Owner: "1/a", LastSeq: BeforeFirst, Epochs: []Epoch{{Epoch: 0, Start: 0}}}
 	want.end = ID{f.Floor, BeforeFirst}
 	if v := b.look(); !reflect.DeepEqual(v, want) || f.Epoch != 0 {
 		t.Errorf("an empty partition: %+v, want %+v", v, want)

@@ -19,6 +19,16 @@ func (s *Shard) SetTiered(ctx context.Context, keys Keys, c Claim, end int64) (i
 	return got, nil
 }
 
+// SetTieredBack takes back what SetTiered noted from an offset on: the remote tier does not have it any more. It returns what is
+// noted now, which is not below the first record that Redis has.
+func (s *Shard) SetTieredBack(ctx context.Context, keys Keys, c Claim, end int64) (int64, error) {
+	got, err := s.raise(ctx, tieredBackScript, keys, c, nil, []string{decimal(end)})
+	if err != nil {
+		return 0, fmt.Errorf("take back end of remote tier: %w", err)
+	}
+	return got, nil
+}
+
 // Untier forgets the remote tier of a partition: the log starts at the first record that Redis has, which it returns. It may be
 // repeated. The caller makes sure that no worker notes it again.
 func (s *Shard) Untier(ctx context.Context, keys Keys, c Claim) (start int64, err error) {

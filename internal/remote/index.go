@@ -8,14 +8,17 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/korvet-io/korvet/internal/epoch"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 )
 
 // snapshot is what is known of a table: which file has which offsets.
 type snapshot struct {
-	at    time.Duration // when its reading began
-	ends  map[int32]int64
-	files *tables.Files
+	at   time.Duration // when its reading began
+	ends map[int32]int64
+	// epochs are the leader epochs that the records were written under.
+	epochs map[int32]epoch.History
+	files  *tables.Files
 	// clusters are the data files by partition and rising offsets.
 	clusters map[int32][]cluster
 }
@@ -28,6 +31,9 @@ type index struct {
 	mu      sync.Mutex
 	current *snapshot
 	flight  *flight
+
+	asking chan struct{} // is held by who reads held
+	held   held
 }
 
 // flight is a reading of the table's state.
@@ -36,6 +42,7 @@ type flight struct {
 	done  chan struct{}
 	got   *snapshot
 	err   error
+	late  bool // the table changed since: it is not kept
 }
 
 // index is that of a topic's table.
@@ -52,7 +59,7 @@ func (r *Reader) index(id uuid.UUID) (*index, error) {
 		if len(r.indexes) >= maxIndexes {
 			clear(r.indexes)
 		}
-		x = &index{table: table, now: r.now}
+		x = &index{table: table, now: r.now, asking: make(chan struct{}, 1)}
 		r.indexes[e.Location] = x
 	}
 	return x, nil
@@ -105,9 +112,11 @@ func (x *index) begin() *flight {
 		defer cancel()
 		f.got, f.err = x.read(ctx, f.began)
 		x.mu.Lock()
-		x.flight = nil
-		if f.err == nil {
-			x.current = f.got
+		if !f.late {
+			x.flight = nil
+			if f.err == nil {
+				x.current = f.got
+			}
 		}
 		x.mu.Unlock()
 		close(f.done)
@@ -124,7 +133,7 @@ func (x *index) read(ctx context.Context, began time.Duration) (*snapshot, error
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{at: began, ends: state.Ends, files: files, clusters: make(map[int32][]cluster, len(files.Data))}
+	s := &snapshot{at: began, ends: state.Ends, epochs: state.Epochs, files: files, clusters: make(map[int32][]cluster, len(files.Data))}
 	for p, list := range files.Data {
 		s.clusters[p] = clusters(list)
 	}

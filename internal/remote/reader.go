@@ -95,17 +95,17 @@ func (r *Reader) read(ctx context.Context, ref partition.Ref, q partition.Remote
 	w := walk{Reader: r, ref: ref, q: q, filter: filter, sink: sink, next: q.From}
 	var gone *snapshot
 	for w.next < q.End && !w.enough {
-		s, err := x.covering(ctx, ref.Partition, w.next, r.Stale)
+		s, end, err := x.ofLog(ctx, ref.Partition, &q, w.next, r.Stale)
 		if err == nil && s == gone {
 			s, err = x.renew(ctx, gone)
 		}
 		if err != nil {
 			return w.next, r.failed(ref, err)
 		}
-		w.snapshot = s
+		w.snapshot, w.q.End = s, end
 		list := s.from(ref.Partition, w.next)
-		if len(list) == 0 || list[0].first >= q.End { // what was there was deleted
-			w.next = max(w.next, min(q.End, s.ends[ref.Partition]))
+		if len(list) == 0 || list[0].first >= end { // what was there was deleted
+			w.next = max(w.next, min(end, s.ends[ref.Partition]))
 			continue
 		}
 		w.next = max(w.next, list[0].first)
@@ -115,7 +115,7 @@ func (r *Reader) read(ctx context.Context, ref partition.Ref, q partition.Remote
 		case err != nil:
 			return w.next, r.failed(ref, err)
 		case !w.enough:
-			w.next, gone = max(w.next, min(list[0].last+1, q.End)), nil
+			w.next, gone = max(w.next, min(list[0].last+1, end)), nil
 		}
 	}
 	r.succeeded(ref)

@@ -241,10 +241,10 @@ func TestSearchesByTime(t *testing.T) {
 				largest = o
 			}
 		}
-		if got, err := g.reader.SeekTime(t.Context(), g.ref, ms, from, end); err != nil || got.Offset != want || want >= 0 && got.Timestamp != stamps[want] {
+		if got, err := g.reader.SeekTime(t.Context(), g.ref, ms, partition.RemoteRead{From: from, End: end}); err != nil || got.Offset != want || want >= 0 && got.Timestamp != stamps[want] {
 			t.Fatalf("time %d in [%d, %d): %+v, %v, want %d", ms, from, end, got, err, want)
 		}
-		if got, err := g.reader.Largest(t.Context(), g.ref, from, end); err != nil || got.Offset != largest || got.Timestamp != stamps[largest] {
+		if got, err := g.reader.Largest(t.Context(), g.ref, partition.RemoteRead{From: from, End: end}); err != nil || got.Offset != largest || got.Timestamp != stamps[largest] {
 			t.Fatalf("largest in [%d, %d): %+v, %v, want %d", from, end, got, err, largest)
 		}
 		appended := 5000 + random.Int64N(1010)
@@ -257,7 +257,7 @@ func TestSearchesByTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.asked.Take()
-	if got, err := g.reader.SeekTime(t.Context(), g.ref, 1<<50, 0, 4000); err != nil || got.Offset >= 0 || len(g.asked.Take()) > 0 {
+	if got, err := g.reader.SeekTime(t.Context(), g.ref, 1<<50, partition.RemoteRead{From: 0, End: 4000}); err != nil || got.Offset >= 0 || len(g.asked.Take()) > 0 {
 		t.Errorf("the future: %+v, %v, and files were read", got, err)
 	}
 	if bytes, err := g.reader.Bytes(t.Context(), g.ref, 1500); err != nil || bytes <= 0 {

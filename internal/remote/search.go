@@ -15,13 +15,13 @@ import (
 var none = partition.TimeOffset{Offset: -1, Timestamp: -1, LeaderEpoch: -1}
 
 // SeekTime implements partition.Remote. What has no such timestamp is not read, as far as files and their pages tell.
-func (r *Reader) SeekTime(ctx context.Context, ref partition.Ref, ms, from, end int64) (partition.TimeOffset, error) {
+func (r *Reader) SeekTime(ctx context.Context, ref partition.Ref, ms int64, q partition.RemoteRead) (partition.TimeOffset, error) {
 	found := none
 	later := &filter{
 		file:    func(f *tables.File) bool { return claim(f) >= ms },
 		stretch: func(s *stretch) bool { return s.MostTimestamp >= ms },
 	}
-	_, err := r.read(ctx, ref, partition.RemoteRead{From: from, End: end}, later, func(rec *record.Record, _ int64) bool {
+	_, err := r.read(ctx, ref, q, later, func(rec *record.Record, _ int64) bool {
 		if rec.Timestamp < ms {
 			return true
 		}
@@ -33,19 +33,19 @@ func (r *Reader) SeekTime(ctx context.Context, ref partition.Ref, ms, from, end 
 
 // Largest implements partition.Remote. The files that claim the largest timestamps are read first: then the others that claim
 // no more than was found are not. The records behind a claim may have been deleted.
-func (r *Reader) Largest(ctx context.Context, ref partition.Ref, from, end int64) (partition.TimeOffset, error) {
-	if from >= end {
+func (r *Reader) Largest(ctx context.Context, ref partition.Ref, q partition.RemoteRead) (partition.TimeOffset, error) {
+	if q.From >= q.End {
 		return none, nil
 	}
 	x, err := r.index(ref.ID)
 	if err != nil {
 		return none, r.failed(ref, err)
 	}
-	s, err := x.covering(ctx, ref.Partition, end-1, r.Stale)
+	s, _, err := x.ofLog(ctx, ref.Partition, &q, q.End-1, r.Stale)
 	if err != nil {
 		return none, r.failed(ref, err)
 	}
-	list := slices.Clone(s.from(ref.Partition, from))
+	list := slices.Clone(s.from(ref.Partition, q.From))
 	slices.SortStableFunc(list, func(a, b cluster) int { return cmp.Compare(b.claim(), a.claim()) })
 	best := none
 	above := func(ms, offset int64) bool {
@@ -57,11 +57,11 @@ func (r *Reader) Largest(ctx context.Context, ref partition.Ref, from, end int64
 	}
 	for i := range list {
 		c := &list[i]
-		if c.first >= end || !above(c.claim(), c.first) {
+		if c.first >= q.End || !above(c.claim(), c.first) {
 			continue
 		}
-		q := partition.RemoteRead{From: max(from, c.first), End: min(end, c.last+1)}
-		_, err := r.read(ctx, ref, q, more, func(rec *record.Record, _ int64) bool {
+		of := partition.RemoteRead{From: max(q.From, c.first), End: min(q.End, c.last+1), Epochs: q.Epochs}
+		_, err := r.read(ctx, ref, of, more, func(rec *record.Record, _ int64) bool {
 			if above(rec.Timestamp, rec.Offset) {
 				best.Offset, best.Timestamp = rec.Offset, rec.Timestamp
 			}

@@ -86,7 +86,7 @@ func (w *walk) nextFile(f *tables.File) {
 	w.begun = location
 	w.mu.Unlock()
 	if !begun {
-		w.Prepare(w.ref, partition.RemoteRead{From: list[0].first, End: w.q.End, Bytes: int(w.AheadBytes) * packedGuess})
+		w.Prepare(w.ref, partition.RemoteRead{From: list[0].first, End: w.q.End, Bytes: int(w.AheadBytes) * packedGuess, Epochs: w.q.Epochs})
 	}
 }
 

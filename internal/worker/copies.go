@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/dictionary"
+	"github.com/korvet-io/korvet/internal/epoch"
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
@@ -34,6 +36,10 @@ type Table interface {
 	// Append adds files that were put, on a state that was read: all or none. After chain.ErrConflict, chain.ErrStale and
 	// tables.ErrFenced it did nothing; after another error it may have.
 	Append(ctx context.Context, base *tables.State, fence int64, files []tables.Added, columns ...jsoncolumns.Column) (*tables.State, error)
+	// Truncate takes the rows from offsets on out of the table, and tells which files went; SetEpochs has it tell the leader epochs
+	// of partitions of which it tells none. Both are on a state that was read, with Append's errors.
+	Truncate(ctx context.Context, base *tables.State, fence int64, cuts map[int32]tables.Cut, o datafile.Options) (*tables.State, []tables.File, error)
+	SetEpochs(ctx context.Context, base *tables.State, epochs map[int32]epoch.History) (*tables.State, error)
 	// Location is the table's, without a slash at its end.
 	Location() string
 	// Put writes a data file. After an error it may be there all the same.
@@ -46,6 +52,7 @@ type Sources interface {
 	Range(ctx context.Context, stream string, from redisstream.ID, inclusive bool, count int, sink redisstream.EntrySink) (redisstream.Page, error)
 	Seek(ctx context.Context, stream string, offset int64) (redisstream.ID, bool, error)
 	SetTiered(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, end int64) (int64, error)
+	SetTieredBack(ctx context.Context, keys redisstream.Keys, c redisstream.Claim, end int64) (int64, error)
 	PartitionDictionary(ctx context.Context, keys redisstream.Keys, id uint32) ([]byte, error)
 	Weigh(ctx context.Context, streams []string, nodes int) ([]int64, error)
 	Identity() redisstream.Identity
@@ -69,6 +76,8 @@ type CopyObserver interface {
 	FileArchived(took time.Duration, err error)
 	// Archived counts what is in a table for good: sealed segments whose last record it has, and bytes of data files.
 	Archived(segments int, bytes int64)
+	// ArchiveTruncated counts a table of which rows from an offset on were taken out: so many offsets.
+	ArchiveTruncated(offsets int64)
 	// ArchiveFailed counts what could not be done and is tried again; operation is table, copy, decode or commit.
 	ArchiveFailed(operation string)
 	// ArchiveLag tells of each topic how many of its sealed segments are not in its table, and how old the oldest of them is: the time
@@ -133,7 +142,9 @@ type Copier struct {
 
 	mu   sync.Mutex
 	ends map[uuid.UUID]map[int32]int64 // of tables as they were read last
-	told map[partition.Ref]string      // what was logged last; of a topic as a whole: partition -1
+	// compared are the partitions whose table was seen to be the log's, and in which Redis.
+	compared map[partition.Ref]redisstream.Identity
+	told     map[partition.Ref]string // what was logged last; of a topic as a whole: partition -1
 }
 
 // NewCopier makes a copier.
@@ -141,6 +152,7 @@ func NewCopier(d CopierDependencies) *Copier {
 	c := &Copier{
 		CopierDependencies: d, now: time.Now, wait: sleep, random: randomName,
 		ends: map[uuid.UUID]map[int32]int64{}, told: map[partition.Ref]string{},
+		compared: map[partition.Ref]redisstream.Identity{},
 	}
 	c.slots.freed = make(chan struct{})
 	return c

@@ -70,6 +70,7 @@ func fill(b *testing.B, client rueidis.Client, keys redisstream.Keys, id uuid.UU
 type ignored struct{}
 
 func (ignored) FileArchived(time.Duration, error)                     {}
+func (ignored) ArchiveTruncated(int64)                                {}
 func (ignored) Archived(int, int64)                                   {}
 func (ignored) ArchiveFailed(string)                                  {}
 func (ignored) ArchiveLag(map[string]int64, map[string]time.Duration) {}

@@ -37,6 +37,9 @@ func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *t
 		if len(list) == 0 {
 			return nil
 		}
+		if err := c.sameRedis(j); err != nil {
+			return err
+		}
 		state, err = table.Append(ctx, state, j.fence(), list, columns.Columns()...)
 		switch {
 		case err == nil:

@@ -42,11 +42,9 @@ func (c *Copier) copyFile(ctx context.Context, table Table, r *copyReader, v *co
 	began := c.now()
 	read, write := io.Pipe()
 	f.out = &counter{to: bufio.NewWriterSize(write, 64<<10)}
-	group := min(s.RowGroupBytes, s.TargetFileBytes)
-	f.file = datafile.NewWriter(f.out, t.Ref.Partition, datafile.Options{
-		PageBytes: int(min(filePageBytes, group)), RowGroupBytes: int(group), KeyBloom: s.KeyBloom, CreatedBy: c.Version,
-		Typed: v.columns.begin(ctx, v, r.rest()),
-	})
+	options := c.fileOptions()
+	options.Typed = v.columns.begin(ctx, v, r.rest())
+	f.file = datafile.NewWriter(f.out, t.Ref.Partition, options)
 	done := make(chan error, 1)
 	go func() {
 		err := f.write(ctx)
@@ -64,8 +62,15 @@ func (c *Copier) copyFile(ctx context.Context, table Table, r *copyReader, v *co
 		return nil, fmt.Errorf("copy to %s: %w", f.event.Location, err)
 	}
 	return &copied{Added: tables.Added{
-		Partition: t.Ref.Partition, Location: f.event.Location, Bytes: body.bytes, Summary: f.summary, End: f.end,
+		Partition: t.Ref.Partition, Location: f.event.Location, Bytes: body.bytes, Summary: f.summary, End: f.end, Epochs: t.Glance.Epochs,
 	}}, f.unreadable
+}
+
+// fileOptions say how data files are written.
+func (c *Copier) fileOptions() datafile.Options {
+	s := c.Settings()
+	group := min(s.RowGroupBytes, s.TargetFileBytes)
+	return datafile.Options{PageBytes: int(min(filePageBytes, group)), RowGroupBytes: int(group), KeyBloom: s.KeyBloom, CreatedBy: c.Version}
 }
 
 // errPut ends the writing of a file that the store does not take.

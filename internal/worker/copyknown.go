@@ -8,6 +8,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
 // What the copier remembers of tables spares the store requests while there is nothing to do, and tells how far they are
@@ -71,5 +72,6 @@ func (c *Copier) lag(jobs []CopyJob) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.ends, func(id uuid.UUID, _ map[int32]int64) bool { return !there[id] })
+	maps.DeleteFunc(c.compared, func(ref partition.Ref, _ redisstream.Identity) bool { return !there[ref.ID] })
 	maps.DeleteFunc(c.told, func(ref partition.Ref, _ string) bool { return !there[ref.ID] })
 }

@@ -27,7 +27,7 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 		return false, err
 	}
 	_, due, err := c.plans(ctx, j, c.known(j))
-	if err != nil || !due && !c.unnoted(j) {
+	if err != nil || !due && !c.unnoted(j) && c.settled(j) {
 		return false, err
 	}
 	table, err := c.Tables.Table(ctx, j.Topic)
@@ -42,6 +42,10 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 		return false, fmt.Errorf("copy to table: %w: %d", redisstream.ErrFenced, state.Fence)
 	}
 	c.learn(j, state)
+	state, rewound, err := c.mend(ctx, j, table, state)
+	if err != nil {
+		return false, err
+	}
 	if c.unnoted(j) {
 		if err := table.Seen(ctx, state); err != nil {
 			return false, c.failed(ctx, "table", fmt.Errorf("read table: %w", err))
@@ -50,6 +54,9 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 	ahead, err := c.note(ctx, j, state)
 	if err != nil {
 		return false, err
+	}
+	if ahead = errors.Join(rewound, ahead); len(j.Targets) == 0 || j.Topic.Config.RemoteCopyDisable {
+		return false, ahead
 	}
 	plans, due, err := c.plans(ctx, j, state.Ends)
 	if err != nil || !due {

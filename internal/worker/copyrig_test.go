@@ -53,6 +53,7 @@ type copyObserver struct {
 	files    int
 	segments int
 	bytes    int64
+	cut      int64
 	failures map[string]int
 	lag      map[string]int64
 	offsets  map[string]int64
@@ -65,6 +66,7 @@ func (o *copyObserver) Archived(n int, bytes int64) {
 	o.change(func() { o.segments += n; o.bytes += bytes })
 }
 func (o *copyObserver) ArchiveFailed(operation string) { o.change(func() { o.failures[operation]++ }) }
+func (o *copyObserver) ArchiveTruncated(n int64)       { o.change(func() { o.cut += n }) }
 func (o *copyObserver) ArchiveLag(segments map[string]int64, oldest map[string]time.Duration) {
 	o.change(func() { o.lag, o.oldest = segments, oldest })
 }

@@ -19,7 +19,7 @@ func (s *Storage) copy(ctx context.Context, targets []Target) {
 	}
 	jobs := s.copyJobs(targets)
 	s.Copier.lag(jobs)
-	jobs = slices.DeleteFunc(jobs, func(j CopyJob) bool { return j.Topic.Config.RemoteCopyDisable })
+	jobs = slices.DeleteFunc(jobs, func(j CopyJob) bool { return j.Topic.Config.RemoteCopyDisable && s.Copier.settled(&j) })
 	for range s.copies.offer(jobs, max(1, s.Copier.Settings().Threads)) {
 		go func() {
 			for {

@@ -114,7 +114,7 @@ func (t *Target) droppable(z *size) []redisstream.Segment {
 // local retention is that of the log, the log start takes it along.
 func (t *Target) localEnds(seg redisstream.Segment, rest int64) bool {
 	c := t.Config
-	if !c.RemoteStorage || seg.Last >= t.Glance.TieredEnd {
+	if !c.RemoteStorage || !t.Compared || seg.Last >= t.Glance.TieredEnd {
 		return false
 	}
 	if ms := c.LocalRetentionMs; ms >= 0 && ms != c.RetentionMs && t.Glance.Now > seg.LastMs+uint64(ms) {

@@ -210,6 +210,7 @@ func (s *Storage) glance(ctx context.Context, targets []Target) error {
 	}
 	for i := range targets {
 		targets[i].Glance = glances[i]
+		targets[i].Compared = s.compared(&targets[i])
 	}
 	return nil
 }
@@ -270,12 +271,16 @@ func stops(err error) bool {
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
+// compared tells, of a target that was looked at just now, whether what its table has may go from Redis.
+func (s *Storage) compared(t *Target) bool { return s.Copier == nil || s.Copier.isCompared(t.Ref) }
+
 // again looks at one target anew.
 func (s *Storage) again(ctx context.Context, t *Target) error {
 	glances, err := s.Redis.Glances(ctx, []redisstream.Keys{t.Keys})
 	if err != nil {
 		return err
 	}
+	t.Compared = s.compared(t)
 	if t.Glance = glances[0]; t.Glance.Err != nil {
 		return t.Glance.Err
 	}

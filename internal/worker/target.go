@@ -14,4 +14,6 @@ type Target struct {
 	Config  *topicconfig.Effective
 	Glance  redisstream.Glance
 	Fence   int64 // number of the lease that the tick holds
+	// Compared: the remote tier was seen to have the same log as Redis.
+	Compared bool
 }

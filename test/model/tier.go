@@ -114,6 +114,7 @@ func (w *world) leaving() bool {
 // Copies and upkeep tell nothing that is not in the log, too.
 func (d *done) FileArchived(time.Duration, error)                     {}
 func (d *done) Archived(segments int, _ int64)                        { d.archived.Add(int64(segments)) }
+func (d *done) ArchiveTruncated(int64)                                {}
 func (d *done) ArchiveFailed(string)                                  {}
 func (d *done) ArchiveLag(map[string]int64, map[string]time.Duration) {}
 func (d *done) ArchiveLagOffsets(map[string]int64)                    {}

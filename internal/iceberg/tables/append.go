@@ -10,6 +10,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/korvet-io/korvet/internal/epoch"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 )
@@ -23,6 +24,8 @@ type Added struct {
 	// End is the offset up to which the partition is in the table with it; above its last offset where the last ones have
 	// gone from the log.
 	End int64
+	// Epochs are the leader epochs that the log tells of up to there; none where it is not known.
+	Epochs epoch.History
 }
 
 // Append adds files in one snapshot on a state, for the storage worker of a fencing number. Those of one partition are given
@@ -32,7 +35,7 @@ func (t *Table) Append(ctx context.Context, base *State, fence int64, files []Ad
 	if base.Fence > fence {
 		return nil, fmt.Errorf("append to table: %w: %d above %d", ErrFenced, base.Fence, fence)
 	}
-	ends, firsts := maps.Clone(base.Ends), map[int32]int64{}
+	ends, firsts, epochs := maps.Clone(base.Ends), map[int32]int64{}, map[int32]epoch.History{}
 	list := make([]iceberg.DataFile, len(files))
 	for i, f := range files {
 		if f.FirstOffset < ends[f.Partition] || f.LastOffset < f.FirstOffset || f.End <= f.LastOffset {
@@ -42,6 +45,7 @@ func (t *Table) Append(ctx context.Context, base *State, fence int64, files []Ad
 			firsts[f.Partition] = f.FirstOffset
 		}
 		ends[f.Partition] = f.End
+		epochs[f.Partition] = f.Epochs
 		d, err := newDataFile(&f, base.version.Metadata)
 		if err != nil {
 			return nil, fmt.Errorf("append to table: %w", err)
@@ -57,6 +61,9 @@ func (t *Table) Append(ctx context.Context, base *State, fence int64, files []Ad
 	for p, first := range firsts {
 		partition, end := strconv.Itoa(int(p)), strconv.FormatInt(ends[p], 10)
 		properties[endProperty+partition] = end
+		if h := epochs[p].Below(ends[p]); len(h) > 0 {
+			properties[epochsProperty+partition] = h.Text()
+		}
 		summary[rangeProperty+partition] = strconv.FormatInt(first, 10) + "-" + end
 	}
 	if err := addColumns(tx, base, columns); err != nil {

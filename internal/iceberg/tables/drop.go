@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -75,6 +76,7 @@ type replacement struct {
 	operation            table.Operation
 	fence                int64
 	remove, add, deletes []iceberg.DataFile // data files that go and come, files of position deletes that go
+	properties           iceberg.Properties // of the table, that change with them; nil: none
 }
 
 func (t *Table) replace(ctx context.Context, base *State, r *replacement) (*State, error) {
@@ -84,8 +86,16 @@ func (t *Table) replace(ctx context.Context, base *State, r *replacement) (*Stat
 	}
 	c.operation = r.operation
 	fenced := iceberg.Properties{fenceProperty: strconv.FormatInt(r.fence, 10)}
-	if err := tx.SetProperties(fenced); err != nil {
+	properties := maps.Clone(fenced)
+	maps.Copy(properties, r.properties)
+	if err := tx.SetProperties(properties); err != nil {
 		return nil, err
+	}
+	if len(r.remove)+len(r.add)+len(r.deletes) == 0 {
+		if _, err := tx.Commit(ctx); err != nil {
+			return nil, err
+		}
+		return parseState(c.done)
 	}
 	if err := tx.ReplaceFiles(ctx, r.remove, r.add, r.deletes, fenced, table.WithoutAutoNameMapping()); err != nil {
 		return nil, err

@@ -117,6 +117,7 @@ func (t *Table) mergeGroup(ctx context.Context, base *State, files *Files, g *me
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	rows := newMergedRows(ctx, t, g, deleted)
+	rows.until = g.until
 	defer rows.stop()
 	for {
 		row, err := rows.peek()

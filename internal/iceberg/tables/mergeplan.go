@@ -9,6 +9,7 @@ type mergeGroup struct {
 	partition int32
 	files     []File
 	bytes     int64
+	until     int64 // offset of the first row that is left out; 0: none is
 }
 
 // planMerge lists what is worth rewriting: adjacent small files that fill a file of the target's size, or that are many; files of

@@ -16,6 +16,7 @@ type mergedRows struct {
 	waiting []*rowCursor // whose first row was not asked for yet, by rising first offset
 	open    []*rowCursor
 	last    int64
+	until   int64 // offset of the first row that is not given; 0: all are
 	begun   bool
 	head    *rowCursor // whose row was given
 	err     error
@@ -83,6 +84,9 @@ func (m *mergedRows) peek() (*datafile.Row, error) {
 	}
 	if m.err != nil {
 		return nil, m.err
+	}
+	if m.until > 0 && m.head.row.Offset >= m.until {
+		return nil, nil
 	}
 	return m.head.row, nil
 }

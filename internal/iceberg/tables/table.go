@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/korvet-io/korvet/internal/epoch"
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
@@ -22,6 +23,8 @@ const (
 	topicProperty   = "korvet.topic"
 	fenceProperty   = "korvet.fence"
 	endProperty     = "korvet.end." // + partition: the offset after the last that was ever added
+	// epochsProperty + partition: the leader epochs that what is below the end was written under, as epoch.History writes them.
+	epochsProperty = "korvet.epochs."
 	// rangeProperty + partition is of a snapshot: the first offset that it added and the one after the last.
 	rangeProperty = "korvet.range."
 )
@@ -95,6 +98,8 @@ type State struct {
 	version *chain.Version
 	Fence   int64
 	Ends    map[int32]int64 // partition -> the offset after the last that was ever added
+	// Epochs are the leader epochs of what is below the ends; none where the table does not tell.
+	Epochs map[int32]epoch.History
 }
 
 // Snapshot is the id of the state's snapshot; 0: the table is empty.
@@ -118,27 +123,38 @@ func (t *Table) State(ctx context.Context) (*State, error) {
 }
 
 func parseState(v *chain.Version) (*State, error) {
-	s := &State{version: v, Ends: map[int32]int64{}}
+	s := &State{version: v, Ends: map[int32]int64{}, Epochs: map[int32]epoch.History{}}
 	for name, text := range v.Metadata.Properties() {
-		partition, isEnd := strings.CutPrefix(name, endProperty)
-		if !isEnd && name != fenceProperty {
-			continue
-		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
+		if err := s.property(name, text); err != nil {
 			return nil, fmt.Errorf("read %s: property %s: %w", v.Location, name, err)
 		}
-		if !isEnd {
-			s.Fence = n
-			continue
-		}
-		p, err := strconv.ParseInt(partition, 10, 32)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: property %s: %w", v.Location, name, err)
-		}
-		s.Ends[int32(p)] = n
 	}
 	return s, nil
+}
+
+// property takes what one property tells of how far the table has come.
+func (s *State) property(name, text string) (err error) {
+	if name == fenceProperty {
+		s.Fence, err = strconv.ParseInt(text, 10, 64)
+		return err
+	}
+	if of, ok := strings.CutPrefix(name, endProperty); ok {
+		p, err := strconv.ParseInt(of, 10, 32)
+		if err != nil {
+			return err
+		}
+		s.Ends[int32(p)], err = strconv.ParseInt(text, 10, 64)
+		return err
+	}
+	if of, ok := strings.CutPrefix(name, epochsProperty); ok {
+		p, err := strconv.ParseInt(of, 10, 32)
+		if err != nil {
+			return err
+		}
+		s.Epochs[int32(p)], err = epoch.Parse(text)
+		return err
+	}
+	return nil
 }
 
 // change commits updates that need no new manifests.

@@ -1,0 +1,133 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/korvet-io/korvet/internal/epoch"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/redisstream"
+)
+
+// A Redis that came back without the end of a log gives its offsets to other records. The table may have the ones before: the
+// leader epochs that both tell of say from which offset on. The log is what was acknowledged since, so the table follows it.
+
+// errRewound is a log that ends below its table and was not led since.
+var errRewound = errors.New("redis lost records that the table has, and nobody has led the log since")
+
+// errOtherRedis is a round that began on another Redis than the one that is there now.
+var errOtherRedis = errors.New("redis is another one than at the beginning")
+
+// sameRedis tells whether a job is still about the Redis that was looked at.
+func (c *Copier) sameRedis(j *CopyJob) error {
+	if c.Redis.Identity() != j.identity {
+		return errOtherRedis
+	}
+	return nil
+}
+
+// settled tells whether all that may have to be compared was, in this Redis.
+func (c *Copier) settled(j *CopyJob) bool {
+	return !slices.ContainsFunc(j.Targets, func(t Target) bool { return t.Glance.TieredEnd > 0 && !c.isCompared(t.Ref) })
+}
+
+// isCompared tells whether a partition's table was seen to be its log's in this Redis: only then may what the table has go from
+// Redis.
+func (c *Copier) isCompared(ref partition.Ref) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	identity, ok := c.compared[ref]
+	return ok && identity == c.Redis.Identity()
+}
+
+// mend compares the table with the logs, and takes out of it what is not the log's. The job goes on without partitions of which
+// it cannot tell yet: rewound says which.
+func (c *Copier) mend(ctx context.Context, j *CopyJob, table Table, state *tables.State) (after *tables.State, rewound, err error) {
+	cuts, untold := map[int32]tables.Cut{}, map[int32]epoch.History{}
+	var problems []error
+	j.Targets = slices.DeleteFunc(j.Targets, func(t Target) bool {
+		p := t.Ref.Partition
+		end, told := state.Ends[p], state.Epochs[p]
+		at := epoch.Fork(t.Glance.Epochs, t.end(), told, end)
+		switch log := epoch.History(t.Glance.Epochs); {
+		case at < end && at == t.end() && (len(told) == 0 || log.Newest() <= told.Newest()):
+			problems = append(problems, t.problem(fmt.Errorf("%w: the log ends at %d, the table at %d", errRewound, at, end)))
+			c.Observer.ArchiveFailed("table")
+			return true
+		case at < end:
+			cuts[p] = tables.Cut{At: at, End: max(at, t.Glance.LocalStart), Epochs: log}
+		case end > 0 && len(told) == 0 && len(log) > 0:
+			untold[p] = log
+		}
+		return false
+	})
+	rewound = errors.Join(problems...)
+	if err := c.sameRedis(j); err != nil || len(j.Targets) == 0 {
+		return state, rewound, err
+	}
+	if state, err = c.cut(ctx, j, table, state, cuts); err != nil {
+		return nil, rewound, c.failed(ctx, "commit", err)
+	}
+	if len(untold) > 0 {
+		if state, err = table.SetEpochs(ctx, state, untold); err != nil {
+			return nil, rewound, c.failed(ctx, "commit", err)
+		}
+	}
+	c.learn(j, state)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range j.Targets {
+		c.compared[j.Targets[i].Ref] = j.identity
+	}
+	return state, rewound, nil
+}
+
+// cut truncates the table. What was noted of it goes first: nothing may leave Redis that the table is about to lose.
+func (c *Copier) cut(ctx context.Context, j *CopyJob, table Table, state *tables.State, cuts map[int32]tables.Cut) (*tables.State, error) {
+	if len(cuts) == 0 {
+		return state, nil
+	}
+	for i := range j.Targets {
+		t := &j.Targets[i]
+		cut, ok := cuts[t.Ref.Partition]
+		if !ok || t.Glance.TieredEnd <= cut.End {
+			continue
+		}
+		noted, err := c.Redis.SetTieredBack(ctx, t.Keys, t.claim(), cut.End)
+		if err != nil {
+			return nil, err
+		}
+		t.Glance.TieredEnd = noted
+	}
+	after, gone, err := table.Truncate(ctx, state, j.fence(), cuts, c.fileOptions())
+	if errors.Is(err, tables.ErrFenced) {
+		return nil, fmt.Errorf("%w: %w", redisstream.ErrFenced, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for p, cut := range cuts {
+		c.Observer.ArchiveTruncated(state.Ends[p] - cut.At)
+		c.Log.Warn("redis lost the end of a log that its table had, and other records have these offsets since: the table was truncated",
+			"topic", j.Topic.Name, "partition", p, "offset", cut.At, "end_before", state.Ends[p], "end", cut.End)
+	}
+	c.tellTruncated(ctx, j, gone)
+	return after, nil
+}
+
+// tellTruncated tells that data files are no longer of the table.
+func (c *Copier) tellTruncated(ctx context.Context, j *CopyJob, gone []tables.File) {
+	var events []SegmentEvent
+	for _, f := range gone {
+		for _, state := range []string{DeleteSegmentStarted, DeleteSegmentFinished} {
+			events = append(events, SegmentEvent{
+				State: state, Topic: j.Topic.Name, TopicID: j.Topic.ID, Partition: f.Partition,
+				First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
+			})
+		}
+	}
+	c.tell(ctx, j.fence(), events...)
+}

@@ -31,12 +31,12 @@ func (c *Copier) sameRedis(j *CopyJob) error {
 
 // settled tells whether all that may have to be compared was, in this Redis.
 func (c *Copier) settled(j *CopyJob) bool {
-	return !slices.ContainsFunc(j.Targets, func(t Target) bool { return t.Glance.TieredEnd > 0 && !c.isCompared(t.Ref) })
+	return !slices.ContainsFunc(j.Targets, func(t Target) bool { return t.Glance.TieredEnd > 0 && !c.Compared(t.Ref) })
 }
 
-// isCompared tells whether a partition's table was seen to be its log's in this Redis: only then may what the table has go from
+// Compared tells whether a partition's table was seen to be its log's in this Redis: only then may what the table has go from
 // Redis.
-func (c *Copier) isCompared(ref partition.Ref) bool {
+func (c *Copier) Compared(ref partition.Ref) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	identity, ok := c.compared[ref]

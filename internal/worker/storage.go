@@ -272,7 +272,7 @@ func stops(err error) bool {
 }
 
 // compared tells, of a target that was looked at just now, whether what its table has may go from Redis.
-func (s *Storage) compared(t *Target) bool { return s.Copier == nil || s.Copier.isCompared(t.Ref) }
+func (s *Storage) compared(t *Target) bool { return s.Copier == nil || s.Copier.Compared(t.Ref) }
 
 // again looks at one target anew.
 func (s *Storage) again(ctx context.Context, t *Target) error {

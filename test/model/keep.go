@@ -19,6 +19,7 @@ import (
 
 // keeper is a life of the storage worker on its own connections.
 type keeper struct {
+	copier *worker.Copier
 	*worker.Storage
 	shard *redisstream.Shard
 	tier  *tier
@@ -61,7 +62,7 @@ func (w *world) startKeeper(address string) *keeper {
 	k := &keeper{shard: w.connectTo(address), owner: fmt.Sprintf("keeper/%06d", w.lives)}
 	log := slog.New(slog.NewTextHandler(&k.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	k.tier = w.openTier(log)
-	copier := worker.NewCopier(worker.CopierDependencies{
+	k.copier = worker.NewCopier(worker.CopierDependencies{
 		Redis: k.shard, Tables: worker.NewTables(k.tier.Tier, w.store, remote.CreateTable), Settings: func() worker.CopySettings { return w.remote.copies },
 		Observer: &w.done, Log: log, Version: "model",
 		Dictionaries: dictionary.New(dictionarySettings(), dictionary.Dependencies{
@@ -81,7 +82,7 @@ func (w *world) startKeeper(address string) *keeper {
 	k.Storage = worker.NewStorage(
 		worker.Settings{Namespace: "korvet", Owner: k.owner, Tick: time.Minute, Lease: 2 * time.Minute},
 		worker.Dependencies{
-			Topics: w.store, TableList: w.store, Redis: k.shard, Observer: &w.done, Log: log, Gone: w.isDead, Copier: copier, Keeper: upkeep,
+			Topics: w.store, TableList: w.store, Redis: k.shard, Observer: &w.done, Log: log, Gone: w.isDead, Copier: k.copier, Keeper: upkeep,
 			Compactor: worker.NewCompactor(k.shard, 1<<20, &w.done, log),
 		},
 	)

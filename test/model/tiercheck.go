@@ -17,10 +17,13 @@ type tierView struct {
 	end   int64         // of the table
 	files []tables.File // by rising offset
 	bytes []int64       // of the view's streams, the open one last
+	// compared: this storage worker has seen that the table is the log's, before which it drops nothing that the table has.
+	compared bool
 }
 
 // lookAtTiers looks into Redis and the table.
 func (w *world) lookAtTiers() (v tierView, err error) {
+	v.compared = w.keeper.copier.Compared(w.ref)
 	if v.view, err = w.hands.Look(w.ctx, w.keys); err != nil {
 		return v, err
 	}
@@ -138,7 +141,7 @@ func (w *world) checkDropped(was, is *tierView, before, after uint64, whole bool
 		tiered := c.RemoteStorage && s.Last < is.view.TieredEnd
 		ms, bytes := c.LocalRetentionMs, c.LocalRetentionBytes
 		may := s.Last < is.view.LogStart || tiered && (ms >= 0 && after > s.LastMs+uint64(ms) || bytes >= 0 && left >= bytes-w.grain(bytes))
-		must := oldest && c.RemoteStorage && s.Last < was.view.TieredEnd &&
+		must := oldest && was.compared && c.RemoteStorage && s.Last < was.view.TieredEnd &&
 			(ms >= 0 && ms != c.RetentionMs && before > s.LastMs+uint64(ms) || bytes >= 0 && bytes != c.RetentionBytes && rest >= bytes+w.grain(bytes))
 		switch {
 		case !kept && !may:

@@ -146,7 +146,7 @@ func (p tablesPrinter) one(d *tableDescription) error {
 		if f.From != 0 || f.To != 0 {
 			times = when(f.From) + " to " + when(f.To)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.TrimPrefix(f.Location, d.Location+"/"), span(f.First, f.Last), rows, sizeText(f.Bytes), times)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", within(f.Location, d.Location), span(f.First, f.Last), rows, sizeText(f.Bytes), times)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -243,4 +243,12 @@ func (p tablesPrinter) verified(reports []*inspect.Report) error {
 			sizeText(r.Bytes), r.Deleted, r.Compared, count(len(r.Holes), "hole"), count(len(r.Problems), "problem"))
 	}
 	return err
+}
+
+// within is a file's location below its table's. Engines of Java write file:/directory, not file:///directory.
+func within(location, table string) string {
+	if rest, ok := strings.CutPrefix(location, "file:/"); ok && !strings.HasPrefix(rest, "/") {
+		location = "file:///" + rest
+	}
+	return strings.TrimPrefix(location, table+"/")
 }

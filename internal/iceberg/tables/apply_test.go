@@ -148,6 +148,8 @@ func TestCommitsThatChangeTheLogAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := files.Data[0]
+	twice := put(t, tb, 0, 100, 150)
+	twice.Rows = 60
 	outside := put(t, tb, 0, 100, 200)
 	outside.Location = "file://" + t.TempDir() + "/other.parquet"
 	equality := func(tx *table.Transaction) error {
@@ -170,11 +172,12 @@ func TestCommitsThatChangeTheLogAreRefused(t *testing.T) {
 		"an insert into another partition": func(tx *table.Transaction) error {
 			return tx.AddDataFiles(t.Context(), []iceberg.DataFile{entry(t, tb, put(t, tb, 9, 0, 10))}, nil)
 		},
-		"a merge that adds rows":     replaced(put(t, tb, 0, 100, 201), data[1]),
-		"an update":                  replaced(put(t, tb, 0, 100, 200), data[1]),
-		"rows at other offsets":      replaced(put(t, tb, 0, 1000, 1010), data[1]),
-		"a file outside the table's": replaced(outside, data[1]),
-		"deletes by equality":        equality,
+		"a merge that adds rows":        replaced(put(t, tb, 0, 100, 201), data[1]),
+		"an update":                     replaced(put(t, tb, 0, 100, 200), data[1]),
+		"an offset that is there twice": replaced(twice, data[1]),
+		"rows at other offsets":         replaced(put(t, tb, 0, 1000, 1010), data[1]),
+		"a file outside the table's":    replaced(outside, data[1]),
+		"deletes by equality":           equality,
 		"a property of korvet's": func(tx *table.Transaction) error {
 			return tx.SetProperties(iceberg.Properties{"korvet.end.0": "7"})
 		},

@@ -103,6 +103,9 @@ func (c *comparison) checkAdded(ctx context.Context, p int32, files []File) erro
 		if f.First < first || f.Last > last {
 			return fmt.Errorf("%w: %s has offsets %d to %d of partition %d, the files it replaces %d to %d", ErrRefused, f.Location, f.First, f.Last, p, first, last)
 		}
+		if f.Rows > f.Last-f.First+1 {
+			return fmt.Errorf("%w: %s has %d rows at offsets %d to %d of partition %d: an offset is there once", ErrRefused, f.Location, f.Rows, f.First, f.Last, p)
+		}
 	}
 	return nil
 }

@@ -28,12 +28,13 @@ var steps = []step{
 	{4, (*world).cutTick},
 	{2, (*world).wokenTick},
 	{3, (*world).pausedTick},
-	{3, (*world).alter},
+	{5, (*world).alter},
 	{1, (*world).grow},
 	{1, (*world).restartRedis},
 	{3, (*world).publishDictionary},
 	{12, (*world).toTheRemoteTier},
 	{8, (*world).engineCommits},
+	{4, (*world).switchRemote},
 	{2, (*world).clearTables},
 }
 
@@ -104,10 +105,18 @@ func (w *world) checkAnew(open []Latitude) error {
 	return b.stop(w.ctx)
 }
 
-// checkAll compares everything with what Redis has, and then with what the active broker answers.
+// checkAll compares everything with what Redis has, and then with what the active broker answers: before it has heard of what the
+// step did, and when it has.
 func (w *world) checkAll(open []Latitude) error {
 	if err := w.checkAnew(open); err != nil {
 		return err
 	}
-	return w.each(func(int) error { return w.check(w.broker(), Latitude{}) })
+	return w.each(func(int) error {
+		for _, from := range []int64{w.log.Start, max(w.log.Start, w.part.local-1), w.log.Start + w.rnd.Int64N(w.log.End-w.log.Start+1)} {
+			if err := w.checkRead(w.broker(), from); err != nil {
+				return err
+			}
+		}
+		return w.check(w.broker(), Latitude{})
+	})
 }

@@ -44,6 +44,7 @@ var remoteChoices = []choice{
 	{"remote.storage.iceberg.value.format", []string{"", "json"}},
 	{"segment.ms", []string{"", "10", "20", "100"}},
 	{"message.timestamp.type", []string{"", "CreateTime", "LogAppendTime"}},
+	{"message.timestamp.type", []string{"CreateTime", "LogAppendTime"}}, // more often: both kinds of records side by side
 	{"cleanup.policy", []string{"", "", "", "compact"}},
 }
 
@@ -118,17 +119,22 @@ func (w *world) alter() (Latitude, error) {
 	c := choices[w.rnd.IntN(len(choices))]
 	w.set(settings, c)
 	w.say("alter %s to %q", c.name, settings[c.name])
+	return Latitude{}, w.alterIfPermitted(settings)
+}
+
+// alterIfPermitted gives the topic other settings, unless that is refused.
+func (w *world) alterIfPermitted(settings map[string]string) error {
 	settings, err := w.schema.Alter("t", w.topic.Configs, settings)
+	if err == nil {
+		err = w.alterTo(settings)
+		if err != nil && !errors.Is(err, metadata.ErrTableLeaving) {
+			return err
+		}
+	}
 	if err != nil {
 		w.say("that is refused: %v", err)
-		return Latitude{}, nil
 	}
-	err = w.alterTo(settings)
-	if errors.Is(err, metadata.ErrTableLeaving) {
-		w.say("that is refused: %v", err)
-		err = nil
-	}
-	return Latitude{}, err
+	return nil
 }
 
 // alterTo gives the topic other settings.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +44,21 @@ func (w *world) toTheRemoteTier() (Latitude, error) {
 		}
 	}
 	return Latitude{}, nil
+}
+
+// switchRemote turns the remote tier off, and its data with it, or on again.
+func (w *world) switchRemote() (Latitude, error) {
+	if !w.remote.wanted {
+		return w.produce()
+	}
+	settings := maps.Clone(w.topic.Configs)
+	on := strconv.FormatBool(!w.topic.Config.RemoteStorage)
+	settings["remote.storage.enable"], settings["remote.log.delete.on.disable"], settings["local.retention.ms"] = on, "true", "1"
+	w.say("turn the remote tier on: %s", on)
+	if err := w.alterIfPermitted(settings); err != nil {
+		return Latitude{}, err
+	}
+	return w.tick()
 }
 
 // cutStore has a storage worker die with an operation of the store, before it is carried out or before the answer comes.

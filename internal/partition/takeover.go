@@ -42,6 +42,7 @@ func (p *Partition) startFence(q redisstream.FenceRequest) {
 		}
 		p.mu.Lock()
 		known := p.term.identity
+		q.Led = p.term.epoch
 		p.mu.Unlock()
 		q.NewEpoch = known != redisstream.Identity{} && known != c.Identity()
 		if p.env.remote == nil || known == c.Identity() {

@@ -24,6 +24,8 @@ type FenceRequest struct {
 	Unknown *Append
 	Force   func(owner string) bool
 	NowMs   uint64 // 0: Redis's own time
+	// Led is the highest leader epoch that this process has had of the partition: a new one is above it.
+	Led int32
 	// Remote is what the remote tier has of the partition; nil: nothing, or it is not known.
 	Remote *Remote
 }
@@ -156,9 +158,9 @@ func (q FenceRequest) args(seen, owner, open, start, end string) []string {
 // remoteArgs say where the remote tier ends that has more than the log, and which leader epochs are missing here.
 func (q FenceRequest) remoteArgs(log epoch.History) []string {
 	if q.Remote == nil {
-		return []string{"", "", "0"}
+		return []string{"", "", strconv.Itoa(int(q.Led) + 1)}
 	}
-	least := q.Remote.Epochs.Newest() + 1
+	least := max(q.Remote.Epochs.Newest(), q.Led) + 1
 	args := []string{decimal(q.Remote.End), decimal(q.Remote.End - 1), strconv.Itoa(int(least))}
 	for _, e := range q.Remote.Epochs {
 		if e.Epoch > log.Newest() {

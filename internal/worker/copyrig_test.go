@@ -106,8 +106,8 @@ func (r *registry) find(id uuid.UUID) (metadata.Table, bool) {
 	return metadata.Table{}, false
 }
 
-func (r *registry) TableOf(uuid.UUID) (metadata.Table, bool) { return metadata.Table{}, false }
-func (r *registry) Tables() []metadata.Table                 { return r.list }
+func (r *registry) TableOf(id uuid.UUID) (metadata.Table, bool) { return r.find(id) }
+func (r *registry) Tables() []metadata.Table                    { return r.list }
 
 func newCopyRig(t *testing.T, args ...string) *copyRig {
 	t.Helper()

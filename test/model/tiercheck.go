@@ -190,7 +190,7 @@ func (w *world) checkTiers(b *broker, bounds partition.Bounds) error {
 		return err
 	}
 	if view.LocalStart != local || view.TieredEnd != w.part.tiered {
-		return fmt.Errorf("Redis says that the local log starts at %d, the remote one ends at %d, want %d and %d", view.LocalStart, view.TieredEnd, local, w.part.tiered)
+		return fmt.Errorf("the registry says that the local log starts at %d, the remote one ends at %d, want %d and %d", view.LocalStart, view.TieredEnd, local, w.part.tiered)
 	}
 	w.part.local = local
 	w.forgetRemote()

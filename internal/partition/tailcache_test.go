@@ -112,3 +112,16 @@ func TestTailReadsWholeBatchesWithinTheLimits(t *testing.T) {
 		}
 	}
 }
+
+func TestTailForgetsWhatRedisNoLongerHas(t *testing.T) {
+	b := &budget{max: 1 << 20}
+	var tl tail
+	fill(b, &tl, 0, 5)
+	b.dropBelow(&tl, 15)
+	if tl.begins() != 20 || !tl.holds(49) || b.used != tl.cost() {
+		t.Errorf("the tail begins at %d, the budget counts %d of %d bytes", tl.begins(), b.used, tl.cost())
+	}
+	if b.dropBelow(&tl, 50); tl.begins() != everybody || b.used != 0 {
+		t.Errorf("the tail begins at %d, the budget counts %d", tl.begins(), b.used)
+	}
+}

@@ -35,7 +35,7 @@ func TestPropertiesOfEnginesDoNotStopCopying(t *testing.T) {
 		if got := s.version.Metadata.Properties()[name]; got != value {
 			t.Errorf("%s: the property is %q after a copy", set, got)
 		}
-		if s, _, err = tb.Expire(t.Context(), s, 2, rules); err != nil {
+		if _, _, err = tb.Expire(t.Context(), s, 2, rules); err != nil {
 			t.Errorf("%s: expiry: %v", set, err)
 			continue
 		}

@@ -17,7 +17,7 @@ var (
 )
 
 // final are the failures that do not end by themselves.
-var final = []error{errNoTable, errNotCovered, errOtherLog, chain.ErrNoTable, datafile.ErrCorrupt, store.ErrNotFound, store.ErrShort, store.ErrDenied}
+var final = []error{errNoTable, errNotCovered, errOtherLog, chain.ErrNoTable, chain.ErrCorrupt, datafile.ErrCorrupt, store.ErrNotFound, store.ErrShort, store.ErrDenied}
 
 // maxTold bounds what is remembered of failures. Beyond, some are logged again.
 const maxTold = 10_000

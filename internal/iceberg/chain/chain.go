@@ -25,6 +25,7 @@ var (
 	ErrNoTable  = errors.New("no such table")
 	ErrConflict = errors.New("the table was changed meanwhile") // nothing was written
 	ErrStale    = errors.New("the table was read too long ago") // nothing was written
+	ErrCorrupt  = errors.New("corrupt metadata of a table")     // a metadata file, a manifest or a manifest list
 )
 
 const (
@@ -112,8 +113,8 @@ func (c *Chain) Current(ctx context.Context) (*Version, error) {
 	if newest.Metadata != nil {
 		return newest, nil
 	}
-	if newest.Metadata, err = table.ParseMetadataBytes(newest.Raw); err != nil {
-		return nil, fmt.Errorf("read %s: %w", newest.Location, err)
+	if newest.Metadata, err = parse(newest); err != nil {
+		return nil, err
 	}
 	c.Cache.put(newest)
 	return newest, nil

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/apache/iceberg-go/table"
-
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
 
@@ -49,8 +47,8 @@ func (c *Chain) At(ctx context.Context, number int64) (*Version, error) {
 		return nil, fmt.Errorf("read table's metadata: %w", err)
 	}
 	v := &Version{Number: number, Location: c.location(number), Raw: raw}
-	if v.Metadata, err = table.ParseMetadataBytes(raw); err != nil {
-		return nil, fmt.Errorf("read %s: %w", v.Location, err)
+	if v.Metadata, err = parse(v); err != nil {
+		return nil, err
 	}
 	return v, nil
 }

@@ -20,6 +20,7 @@ import (
 type IO struct {
 	ctx   context.Context
 	store store.Store
+	check func(name string, data []byte) error // may be nil
 }
 
 var (
@@ -29,6 +30,12 @@ var (
 
 // New makes the store's IO for an operation.
 func New(ctx context.Context, s store.Store) IO { return IO{ctx: ctx, store: s} }
+
+// Checked has each file that is read be checked first. check is called by several goroutines at once.
+func (i IO) Checked(check func(name string, data []byte) error) IO {
+	i.check = check
+	return i
+}
 
 // Open reads a file whole.
 func (i IO) Open(name string) (iceio.File, error) {
@@ -44,6 +51,9 @@ func (i IO) ReadFile(name string) ([]byte, error) {
 	data, err := i.store.Read(i.ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
 		err = errors.Join(fs.ErrNotExist, err)
+	}
+	if err == nil && i.check != nil {
+		err = i.check(name, data)
 	}
 	return data, err
 }
@@ -74,6 +84,23 @@ func (w *writer) Close() error {
 	}
 	w.closed = true
 	return w.io.WriteFile(w.name, w.Bytes())
+}
+
+// Held is files that were read already, by name.
+type Held map[string][]byte
+
+// Open opens one of them.
+func (h Held) Open(name string) (iceio.File, error) {
+	data, ok := h[name]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return &file{Reader: bytes.NewReader(data), name: name}, nil
+}
+
+// Remove is refused.
+func (h Held) Remove(name string) error {
+	return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrPermission}
 }
 
 type file struct {

@@ -54,7 +54,7 @@ func newEngine(t *testing.T, tb *Table) *table.Table {
 }
 
 // appended is a table of three files of partition 0 and one of partition 1.
-func appended(t *testing.T) (*Table, *State) {
+func appended(t testing.TB) (*Table, *State) {
 	t.Helper()
 	tb := newTable(t)
 	s, err := tb.Append(t.Context(), state(t, tb), 1, []Added{put(t, tb, 0, 0, 100), put(t, tb, 0, 100, 200), put(t, tb, 0, 200, 300), put(t, tb, 1, 0, 50)})

@@ -80,20 +80,17 @@ func (t *Table) Files(ctx context.Context, s *State) (*Files, error) {
 		return t.files.files, nil
 	}
 	io := fileio.New(ctx, t.store)
-	manifests, err := current.Manifests(io)
+	manifests, err := readList(io, current)
 	if err != nil {
-		return nil, fmt.Errorf("read table's manifest list: %w", err)
+		return nil, fmt.Errorf("read table's files: %w", err)
 	}
 	known := map[string][]iceberg.ManifestEntry{}
 	files := &Files{Data: map[int32][]File{}}
 	for _, m := range manifests {
 		entries, ok := t.files.manifests[m.FilePath()]
 		if !ok {
-			for e, err := range m.Entries(io, true) {
-				if err != nil {
-					return nil, fmt.Errorf("read manifest %s: %w", m.FilePath(), err)
-				}
-				entries = append(entries, e)
+			if entries, err = readManifest(io, m); err != nil {
+				return nil, fmt.Errorf("read table's files: %w", err)
 			}
 		}
 		known[m.FilePath()] = entries

@@ -130,9 +130,9 @@ func (t *Table) live(ctx context.Context, s *table.Snapshot) (*live, error) {
 		return l, nil
 	}
 	io := fileio.New(ctx, t.store)
-	manifests, err := s.Manifests(io)
+	manifests, err := readList(io, s)
 	if err != nil {
-		return nil, fmt.Errorf("read manifest list: %w", err)
+		return nil, err
 	}
 	for _, m := range manifests {
 		entries, err := t.entries(io, m)
@@ -161,11 +161,5 @@ func (t *Table) entries(io fileio.IO, m iceberg.ManifestFile) ([]iceberg.Manifes
 	if !t.below(m.FilePath()) {
 		return nil, fmt.Errorf("manifest %s is outside the table's location", m.FilePath())
 	}
-	for e, err := range m.Entries(io, true) {
-		if err != nil {
-			return nil, fmt.Errorf("read manifest %s: %w", m.FilePath(), err)
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
+	return readManifest(io, m)
 }

@@ -3,7 +3,6 @@ package tables
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -39,12 +38,12 @@ func (n *named) add(m table.Metadata, others *named) error {
 		}
 		n.snapshots[s.SnapshotID] = true
 		n.lists[plainLocation(s.ManifestList)] = true
-		manifests, err := s.Manifests(n.io)
+		manifests, err := readList(n.io, &s)
 		if n.lenient && errors.Is(err, store.ErrNotFound) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("read manifest list %s: %w", s.ManifestList, err)
+			return err
 		}
 		for _, f := range manifests {
 			n.manifests[plainLocation(f.FilePath())] = f

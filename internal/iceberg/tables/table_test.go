@@ -15,7 +15,7 @@ import (
 	"github.com/korvet-io/korvet/internal/record"
 )
 
-func newTable(t *testing.T) *Table {
+func newTable(t testing.TB) *Table {
 	t.Helper()
 	s, err := store.Open(context.Background(), "file:///", store.S3{})
 	if err != nil {
@@ -30,7 +30,7 @@ func newTable(t *testing.T) *Table {
 }
 
 // put writes a data file of the offsets [from, to).
-func put(t *testing.T, table *Table, partition int32, from, to int64) Added {
+func put(t testing.TB, table *Table, partition int32, from, to int64) Added {
 	t.Helper()
 	a := Added{Partition: partition, Location: fmt.Sprintf("%s/data/%d-%d-%s.parquet", table.chain.Location, partition, from, rand.Text()), End: to}
 	r, w := io.Pipe()
@@ -55,7 +55,7 @@ func put(t *testing.T, table *Table, partition int32, from, to int64) Added {
 	return a
 }
 
-func state(t *testing.T, table *Table) *State {
+func state(t testing.TB, table *Table) *State {
 	t.Helper()
 	s, err := table.State(t.Context())
 	if err != nil {

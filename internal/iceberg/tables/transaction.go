@@ -10,7 +10,6 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
-	"github.com/korvet-io/korvet/internal/iceberg/fileio"
 )
 
 // transaction begins a change on a state. It is committed on that state or not at all: nothing rebases it.
@@ -20,7 +19,8 @@ func (t *Table) transaction(base *State) (*table.Transaction, *committer, error)
 		return nil, nil, err
 	}
 	c := &committer{table: t, base: base}
-	fs := func(ctx context.Context) (iceio.IO, error) { return fileio.New(ctx, t.store), nil }
+	io := t.checkedIO(base)
+	fs := func(ctx context.Context) (iceio.IO, error) { return io(ctx), nil }
 	return table.New(t.name, m, base.version.Location, fs, c).NewTransaction(), c, nil
 }
 

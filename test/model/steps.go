@@ -90,6 +90,10 @@ func (w *world) restartRedis() (Latitude, error) {
 	w.server.Restart()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		_, err := w.now()
+		for _, p := range w.parts { // the client has several connections
+			_, failed := w.newestIDs(p.keys.Stream, 1)
+			err = errors.Join(err, failed)
+		}
 		for _, shard := range []*redisstream.Shard{w.hands, w.keeper.shard} {
 			_, failed := shard.Look(w.ctx, w.keys)
 			err = errors.Join(err, failed)

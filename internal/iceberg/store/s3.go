@@ -247,19 +247,30 @@ func wrapS3(verb, location string, err error) error {
 	}
 	if errors.As(err, &refused) {
 		code = refused.ErrorCode()
+		err = &answer{text: strings.TrimSuffix(fmt.Sprintf("the server answers %d %s: %s", status, code, refused.ErrorMessage()), ": "+code), err: err}
 	}
 	switch {
 	case code == "NoSuchBucket": // an object that is not there may be gone for good, a bucket is a mistake
 	case status == http.StatusNotFound, code == "NoSuchKey":
-		err = errors.Join(ErrNotFound, err)
+		err = fmt.Errorf("%w: %w", ErrNotFound, err)
 	case status == http.StatusPreconditionFailed:
-		err = errors.Join(ErrExists, err)
+		err = fmt.Errorf("%w: %w", ErrExists, err)
 	case status == http.StatusForbidden, status == http.StatusUnauthorized:
-		err = errors.Join(ErrDenied, err)
+		err = fmt.Errorf("%w: %w", ErrDenied, err)
 	case status == http.StatusInsufficientStorage, code == "QuotaExceeded", code == "XMinioStorageFull":
-		err = errors.Join(ErrFull, err)
+		err = fmt.Errorf("%w: %w", ErrFull, err)
 	case status == http.StatusRequestedRangeNotSatisfiable:
-		err = errors.Join(ErrShort, err)
+		err = fmt.Errorf("%w: %w", ErrShort, err)
 	}
 	return fmt.Errorf("%s %s: %w", verb, location, err)
 }
+
+// answer is a refusal without what differs from one request to the next, as the SDK's text has it: whoever tells a failure once
+// knows by the text that it is still the same.
+type answer struct {
+	text string
+	err  error
+}
+
+func (a *answer) Error() string { return a.text }
+func (a *answer) Unwrap() error { return a.err }

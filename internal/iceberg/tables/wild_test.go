@@ -16,7 +16,7 @@ import (
 
 // Properties that engines may set, with values that hinder the library that korvet commits with.
 func TestPropertiesOfEnginesDoNotStopCopying(t *testing.T) {
-	tb, s := appended(t)
+	tb, _ := appended(t)
 	for _, set := range []string{
 		"commit.retry.min-wait-ms=3600000", "commit.retry.total-timeout-ms=1", "commit.retry.num-retries=x", "commit.manifest.target-size-bytes=-1", "commit.manifest-merge.max-concurrency=-7",
 		"commit.manifest.min-count-to-merge=-1", "write.metadata.previous-versions-max=-5", "schema.name-mapping.default={{", "write.metadata.compression-codec=bad", "write.format.default=avro",
@@ -26,7 +26,7 @@ func TestPropertiesOfEnginesDoNotStopCopying(t *testing.T) {
 		if err := commitJSON(t, tb, map[string]any{"action": "set-properties", "updates": map[string]string{name: value}}); err != nil {
 			t.Fatalf("%s: %v", set, err)
 		}
-		s = state(t, tb)
+		s := state(t, tb)
 		end := s.Ends[0]
 		s, err := tb.Append(t.Context(), s, 2, []Added{put(t, tb, 0, end, end+10), put(t, tb, 0, end+10, end+20)})
 		if err != nil {

@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -169,35 +170,61 @@ func TestFilesThatLieBetweenEachOtherAreMerged(t *testing.T) {
 
 func TestAFileThatAnEngineWroteInDisorderIsReadInOrder(t *testing.T) {
 	g := newRig(t, small())
-	g.files++
-	a := tables.Added{Location: g.entry.Location + "/data/disorder.parquet"}
-	var rows []engineRow
-	for _, o := range slices.Concat(span(500, 1000), span(0, 200), span(200, 500)) {
-		r := plain(o)
-		rows = append(rows, engineRow{Offset: o, Timestamp: datafile.Micros(r.Timestamp), AppendTime: datafile.Micros(r.AppendMs), Key: r.Key, Value: r.Value})
-	}
+	rows := engineRows(slices.Concat(span(500, 1000), span(0, 200), span(200, 500)))
 	slices.Reverse(rows[:50])
 	for _, pageRows := range []int{20, 100_000} {
-		var b bytes.Buffer
-		w := parquet.NewGenericWriter[engineRow](&b, parquet.PageBufferSize(pageRows*20), parquet.MaxRowsPerRowGroup(300))
-		if _, err := w.Write(rows); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		a.Location += "x"
-		a.Bytes, a.Rows, a.LastOffset = int64(b.Len()), 1000, 999
-		if err := g.tier.Store.Put(t.Context(), a.Location, &b); err != nil {
-			t.Fatal(err)
-		}
-		g.known(1000, nil, a)
+		g.known(1000, nil, g.engineFile(rows, pageRows))
 		for _, from := range []int64{0, 450, 499, 500, 990} {
 			if got := g.read(from, 1000, 130); !slices.Equal(got, span(from, 1000)) {
 				t.Errorf("from %d: %v", from, got)
 			}
 		}
 	}
+}
+
+// Clients do not get over offsets that stand still.
+func TestARecordThatIsTwiceInAFileIsReadOnce(t *testing.T) {
+	g := newRig(t, small())
+	offsets := slices.Concat(span(0, 200), span(0, 200), []int64{500, 500, 500}, span(600, 1000))
+	slices.Sort(offsets)
+	want := slices.Compact(slices.Clone(offsets))
+	for _, pageRows := range []int{3, 100_000} {
+		g.known(1000, nil, g.engineFile(engineRows(offsets), pageRows))
+		for _, most := range []int{1, 7, 1000} {
+			if got := g.read(0, 1000, most); !slices.Equal(got, want) {
+				t.Errorf("%d at a time: %v", most, got)
+			}
+		}
+	}
+}
+
+// engineRows are the plain records of offsets.
+func engineRows(offsets []int64) (rows []engineRow) {
+	for _, o := range offsets {
+		r := plain(o)
+		rows = append(rows, engineRow{Offset: o, Timestamp: datafile.Micros(r.Timestamp), AppendTime: datafile.Micros(r.AppendMs), Key: r.Key, Value: r.Value})
+	}
+	return rows
+}
+
+// engineFile writes a data file of partition 0 as an engine does: with the rows as they come.
+func (g *rig) engineFile(rows []engineRow, pageRows int) tables.Added {
+	g.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[engineRow](&b, parquet.PageBufferSize(pageRows*20), parquet.MaxRowsPerRowGroup(300))
+	if _, err := w.Write(rows); err != nil {
+		g.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		g.Fatal(err)
+	}
+	g.files++
+	a := tables.Added{Location: fmt.Sprintf("%s/data/engine-%d.parquet", g.entry.Location, g.files)}
+	a.Bytes, a.Rows, a.LastOffset = int64(b.Len()), int64(len(rows)), 999
+	if err := g.tier.Store.Put(g.Context(), a.Location, &b); err != nil {
+		g.Fatal(err)
+	}
+	return a
 }
 
 // engineRow is a row as an engine writes it.

@@ -93,9 +93,12 @@ func (w *walk) nextFile(f *tables.File) {
 // packedGuess is about how many times smaller records are in a data file.
 const packedGuess = 4
 
-// pass gives the sink one row.
+// pass gives the sink one row, unless a row with its offset came before: clients do not get over offsets that stand still.
 func (w *walk) pass(p *piece, k int, deleted *datafile.Positions) {
 	row := &p.rows[k]
+	if row.offset < w.next {
+		return
+	}
 	if row.offset >= w.q.End {
 		w.next, w.enough = w.q.End, true
 		return

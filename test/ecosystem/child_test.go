@@ -24,8 +24,8 @@ type child struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 
-	stdin  io.Writer
-	stdout *bufio.Reader // nil unless the child is asked things
+	stdin  io.WriteCloser // nil unless the child reads it
+	stdout *bufio.Reader  // nil unless the child is asked things
 }
 
 // jvm are the options that make small Java programs start fast on few cores.
@@ -41,22 +41,37 @@ func start(t *testing.T, name, program string, args ...string) *child {
 	return c
 }
 
+// listen runs a program that reads its standard input, and whose output goes to a file.
+func listen(t *testing.T, name, program string, args ...string) *child {
+	t.Helper()
+	c := prepare(t, name, program, args...)
+	c.openInput()
+	c.run()
+	return c
+}
+
 // converse runs a program that answers commands: lines, then "ok" or "error" and why.
 func converse(t *testing.T, name, program string, args ...string) *child {
 	t.Helper()
 	c := prepare(t, name, program, args...)
+	c.openInput()
 	c.cmd.Stdout = nil
-	stdin, err := c.cmd.StdinPipe()
-	if err != nil {
-		t.Fatalf("connect to %s: %v", name, err)
-	}
 	stdout, err := c.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatalf("connect to %s: %v", name, err)
 	}
-	c.stdin, c.stdout = stdin, bufio.NewReaderSize(stdout, 1<<20)
+	c.stdout = bufio.NewReaderSize(stdout, 1<<20)
 	c.run()
 	return c
+}
+
+func (c *child) openInput() {
+	c.t.Helper()
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		c.t.Fatalf("connect to %s: %v", c.name, err)
+	}
+	c.stdin = stdin
 }
 
 func prepare(t *testing.T, name, program string, args ...string) *child {
@@ -98,14 +113,31 @@ func (c *child) kill() {
 	<-c.exited
 }
 
-// stop asks the child to end and waits until it has. One that does not obey fails the test.
+// stop asks the child to end and waits until it has.
 func (c *child) stop() {
 	c.t.Helper()
 	c.signal(syscall.SIGTERM)
+	c.awaitEnd("SIGTERM")
+}
+
+// endInput ends the child's standard input, which asks some to end, and waits until it has.
+func (c *child) endInput() {
+	c.t.Helper()
+	if err := c.stdin.Close(); err != nil {
+		c.t.Errorf("end the input of %s: %v", c.name, err)
+	}
+	c.awaitEnd("the end of its input")
+}
+
+// awaitEnd fails the test when the child does not end, and asks it where it stands: a Java program answers SIGQUIT with its threads' stacks.
+func (c *child) awaitEnd(asked string) {
+	c.t.Helper()
 	select {
 	case <-c.exited:
 	case <-time.After(patience):
-		c.t.Errorf("%s still runs %v after SIGTERM", c.name, patience)
+		c.t.Errorf("%s still runs %v after %s", c.name, patience, asked)
+		c.signal(syscall.SIGQUIT)
+		time.Sleep(time.Second) // for it to print them
 		c.kill()
 	}
 }

@@ -55,7 +55,7 @@ func TestKafkaConnectMovesEveryLineAndKeepsItsConnectors(t *testing.T) {
 
 	for range 2 {
 		for _, w := range workers {
-			w.stop()
+			w.endInput()
 		}
 		workers = c.startWorkers()
 		c.write(scaled(100))
@@ -119,8 +119,8 @@ func (c *connect) startWorker(name string) *worker {
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		c.t.Fatalf("write settings of a worker: %v", err)
 	}
-	args := append(jvm("256m"), "-cp", c.classpath, "org.apache.kafka.connect.cli.ConnectDistributed", file)
-	return &worker{child: start(c.t, name, "java", args...), addr: addr}
+	args := append(jvm("256m"), "-cp", c.classpath, "ConnectWorker", file)
+	return &worker{child: listen(c.t, name, "java", args...), addr: addr}
 }
 
 // configure makes the two connectors. The source's is to create the topic with two partitions; a sink that asks for it before would have the

@@ -155,6 +155,13 @@ func (c *changelog) metric(name, labels string) (total float64) {
 	return total
 }
 
+// compacted tells whether so much was removed, and so many streams written anew, that readers met it. How fast that comes is the
+// machine's: the writer goes on until then.
+func (c *changelog) compacted() bool {
+	removed, rewrites := c.metric("korvet_storage_compaction_removed_records_total", ""), c.metric("korvet_storage_compaction_rewrites_total", `"ok"`)
+	return removed >= float64(rounds(20_000)) && rewrites >= float64(rounds(3))
+}
+
 func newChangelog(t *testing.T) *changelog {
 	w := newWorld(t, harness.Options{
 		Redis: redistest.Start(t),
@@ -195,7 +202,7 @@ func TestConsumersOfALogThatIsCompactedMissNothing(t *testing.T) {
 			}
 		}
 	}()
-	for round := 1; round <= rounds(100) || c.metric("korvet_storage_compaction_rewrites_total", `"ok"`) < float64(rounds(3)); round++ {
+	for round := 1; round <= rounds(100) || !c.compacted(); round++ {
 		c.write(400)
 		if round%60 == 0 {
 			c.trim(20_000)
@@ -208,10 +215,9 @@ func TestConsumersOfALogThatIsCompactedMissNothing(t *testing.T) {
 	if err := <-readers; err != nil {
 		t.Fatal(err)
 	}
-	removed, rewrites := c.metric("korvet_storage_compaction_removed_records_total", ""), c.metric("korvet_storage_compaction_rewrites_total", `"ok"`)
-	t.Logf("%d records, %.0f removed, %.0f rewrites, %d times read to the end", len(c.sent), removed, rewrites, reads)
-	if removed < float64(len(c.sent)/4) || rewrites < 1 {
-		t.Error("that is hardly a test")
+	t.Logf("%d records, %d times read to the end", len(c.sent), reads)
+	if !c.compacted() {
+		t.Error("hardly anything was compacted")
 	}
 	c.requireStored(ctx)
 }

@@ -25,7 +25,9 @@ func FuzzProduceDecode(f *testing.F) {
 		req.SetVersion(version)
 		f.Add(version, req.AppendTo(nil))
 		req.TransactionID = kmsg.StringPtr("tx")
-		f.Add(version, req.AppendTo(nil))
+		body := req.AppendTo(nil)
+		f.Add(version, body)
+		f.Add(version, append(body[:len(body)-1], "\x80\x80\x80\x80\x80\x00"...)) // no tags, in a varint too long
 	}
 	f.Fuzz(func(t *testing.T, version int16, body []byte) {
 		if version < 0 || version > 13 {

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/kafka/server"
 )
 
 // errMalformed is a request that is not of the layout that its key and version have.
@@ -49,12 +51,12 @@ func (r *wireReader) uuid() (id uuid.UUID) {
 }
 
 func (r *wireReader) uvarint() uint32 {
-	v, n := binary.Uvarint(r.src)
-	if n <= 0 || v > 1<<32-1 {
-		n, v = -1, 0
+	v, n := server.Uvarint(r.src)
+	if n == 0 {
+		n = -1
 	}
 	r.next(n)
-	return uint32(v)
+	return v
 }
 
 // length reads a length or count; -1 is null. size16 tells that it has two bytes where the version is not flexible.

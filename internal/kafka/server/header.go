@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -77,21 +78,31 @@ func parseHeader(frame []byte, flexible flexibleFrom) (header, []byte, error) {
 
 // skipTags skips a section of tagged fields.
 func skipTags(b []byte) ([]byte, error) {
-	count, n := binary.Uvarint(b)
-	if n <= 0 {
+	count, n := Uvarint(b)
+	if n == 0 {
 		return nil, errShortHeader
 	}
 	b = b[n:]
 	for ; count > 0; count-- {
-		if _, n = binary.Uvarint(b); n <= 0 {
+		if _, n = Uvarint(b); n == 0 {
 			return nil, errShortHeader
 		}
 		b = b[n:]
-		size, n := binary.Uvarint(b)
-		if n <= 0 || size > uint64(len(b)-n) {
+		size, n := Uvarint(b)
+		if n == 0 || uint64(size) > uint64(len(b)-n) {
 			return nil, errShortHeader
 		}
 		b = b[n+int(size):]
 	}
 	return b, nil
+}
+
+// Uvarint reads an unsigned varint of 32 bits and tells how many bytes it has, 0 where b does not begin with one. As in
+// Kafka five bytes are the most, however many zeros a longer one ends in.
+func Uvarint(b []byte) (v uint32, n int) {
+	u, n := binary.Uvarint(b[:min(len(b), binary.MaxVarintLen32)])
+	if n <= 0 || u > math.MaxUint32 {
+		return 0, 0
+	}
+	return uint32(u), n
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/korvet-io/korvet/internal/redistest"
@@ -250,15 +251,44 @@ func TestChangesOfRemoteSegmentsCanBeRead(t *testing.T) {
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for finished := false; !finished; {
-		fetches := client.PollFetches(ctx)
-		if ctx.Err() != nil {
-			t.Fatalf("no record came; the broker said:\n%s", r.out)
+	told := func(state string) (location string) {
+		t.Helper()
+		for found := false; !found; {
+			fetches := client.PollFetches(ctx)
+			if ctx.Err() != nil {
+				t.Fatalf("%s was not told; the broker said:\n%s", state, r.out)
+			}
+			fetches.EachRecord(func(record *kgo.Record) {
+				var e struct{ State, Location string }
+				if err := json.Unmarshal(record.Value, &e); err != nil || !strings.HasSuffix(string(record.Key), ":0") {
+					t.Errorf("key %s: %v", record.Key, err)
+				}
+				if e.State == state {
+					found, location = true, e.Location
+				}
+			})
 		}
-		fetches.EachRecord(func(record *kgo.Record) {
-			finished = finished || strings.Contains(string(record.Value), `"state":"COPY_SEGMENT_FINISHED"`) && strings.HasSuffix(string(record.Key), ":0")
-		})
+		return location
 	}
+	told("COPY_SEGMENT_FINISHED")
+	admin := kadm.NewClient(client)
+	start := kadm.Offsets{}
+	start.AddOffset("orders", 0, 100, -1)
+	if _, err := admin.DeleteRecords(ctx, start); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(strings.TrimPrefix(told("DELETE_SEGMENT_STARTED"), "file://")); err != nil { // as an engine's maintenance may
+		t.Fatal(err)
+	}
+	if code := r.interrupt(syscall.SIGTERM); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	r = w.server() // who begins looks at once
+	told("DELETE_SEGMENT_FINISHED")
+	if _, err := admin.DeleteTopic(ctx, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	told("DELETE_PARTITION_FINISHED")
 	producer, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:" + w.kafka))
 	if err != nil {
 		t.Fatal(err)

@@ -17,14 +17,15 @@ const (
 	mergePart = 4
 )
 
-// openKeeper makes what keeps the tables of the remote tier in order; nil: there is none.
-func (b *Broker) openKeeper(p *parts, log *slog.Logger) *worker.Keeper {
+// openKeeper makes what keeps the tables of the remote tier in order, and shares the limit of the copier's writes; nil: there is
+// none.
+func (b *Broker) openKeeper(p *parts, copier *worker.Copier, log *slog.Logger) *worker.Keeper {
 	if p.tier == nil {
 		return nil
 	}
-	return worker.NewKeeper(worker.KeeperDependencies{
+	d := worker.KeeperDependencies{
 		Redis: p.shard, Times: p.reader, Observer: b.metrics, Log: log,
-		Settings: b.keepSettings,
+		Settings: func() worker.KeepSettings { return b.keepSettings(copier) },
 		Tables: func(topic uuid.UUID) (worker.KeptTable, bool) {
 			entry, ok := p.store.TableOf(topic)
 			if !ok {
@@ -32,17 +33,21 @@ func (b *Broker) openKeeper(p *parts, log *slog.Logger) *worker.Keeper {
 			}
 			return p.tier.Table(entry), true
 		},
-	})
+	}
+	if p.announcer != nil {
+		d.Events = p.announcer
+	}
+	return worker.NewKeeper(d)
 }
 
-func (b *Broker) keepSettings() worker.KeepSettings {
+func (b *Broker) keepSettings(copier *worker.Copier) worker.KeepSettings {
 	r := &b.cfg.Storage.Remote
 	u := &r.Upkeep
 	return worker.KeepSettings{
 		NoMerge: !u.MergeEnabled, OrphanAge: u.OrphanMaxAge,
 		Snapshots: tables.Rules{MaxAge: u.SnapshotMaxAge, MinCount: u.SnapshotMinCount, MaxCount: u.SnapshotMaxCount, MaxBytes: metadataBytes},
 		Merge: tables.MergeRules{
-			TargetBytes: int64(r.FileSize), MinFiles: u.MergeMinFiles, MaxBytes: mergePart * int64(r.FileSize),
+			TargetBytes: int64(r.FileSize), MinFiles: u.MergeMinFiles, MaxBytes: mergePart * int64(r.FileSize), Slow: copier.Slow,
 			Options: datafile.Options{PageBytes: datafile.DefaultPageBytes, RowGroupBytes: int(r.RowGroupSize), KeyBloom: r.BloomFilter, CreatedBy: b.opt.Version},
 		},
 	}

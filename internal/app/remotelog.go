@@ -22,6 +22,7 @@ func (b *Broker) announcer(p *parts) *remotelog.Announcer {
 	return &remotelog.Announcer{
 		Namespace: b.cfg.Namespace, Partitions: b.cfg.Storage.Remote.LogPartitions, Configs: remoteLogConfigs(), Topics: p.store, Outbox: p.shard,
 		Open:     func(t metadata.Table) remotelog.Table { return p.tier.Table(t) },
+		Objects:  p.tier.Store,
 		Observer: b.metrics, Log: b.log.With(componentKey, "worker"), Now: time.Now,
 	}
 }

@@ -23,14 +23,15 @@ func (b *Broker) openStorage(p *parts, owner string) {
 		compactor.AwaitReplicas(p.replicas, b.cfg.Messages.Replicas)
 	}
 	p.announcer = b.announcer(p)
+	copier := b.copier(p)
 	d := worker.Dependencies{
 		Topics: p.store, TableList: p.store, Redis: p.shard, Observer: b.metrics, Log: log, Gone: p.owner.isGone, Compactor: compactor,
-		Copier: b.copier(p),
+		Copier: copier,
 	}
 	if p.announcer != nil {
 		d.Ticked = p.announcer.Wake
 	}
-	if keeper := b.openKeeper(p, log); keeper != nil {
+	if keeper := b.openKeeper(p, copier, log); keeper != nil {
 		d.Keeper = keeper
 	}
 	p.storage = worker.NewStorage(

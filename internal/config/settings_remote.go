@@ -93,7 +93,7 @@ func remoteKafkaSettings() []setting {
 	of := func(c *Config) *Remote { return &c.Storage.Remote }
 	return []setting{
 		{name: "korvet.broker.remote-log-manager-copy-max-bytes-per-second", kafka: "remote.log.manager.copy.max.bytes.per.second", dynamic: true, def: "9223372036854775807", field: func(c *Config) any { return &of(c).CopyMaxBytes }, check: atLeast(1),
-			doc: "Bytes that the storage worker copies to the remote tier in a second at most. The default is no limit."},
+			doc: "Bytes that the storage worker writes to data files of the remote tier in a second at most, copying and merging together. The default is no limit."},
 		{name: "korvet.broker.remote-log-metadata-topic-num-partitions", def: "50", field: func(c *Config) any { return &of(c).LogPartitions }, check: between(1, 10_000),
 			doc: "Partitions of the internal topic `__remote_log_metadata`, when it is made: Kafka's `remote.log.metadata.topic.num.partitions`. See [remote segments as records](remote-log-metadata.md)."},
 		{name: "korvet.broker.remote-log-manager-copier-thread-pool-size", kafka: "remote.log.manager.copier.thread.pool.size", dynamic: true, def: "10", field: func(c *Config) any { return &of(c).CopyThreads }, check: between(1, 1000),

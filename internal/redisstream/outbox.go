@@ -13,12 +13,13 @@ import (
 type OutboxKeys struct {
 	Queue string // stream: field event
 	Marks string // hash: what was told of -> how far
+	Going string // hash: what is going -> the event that told so
 }
 
 // NewOutboxKeys names the keys of a partition's outbox.
 func NewOutboxKeys(namespace string, partition int32) OutboxKeys {
 	queue := namespace + ":storage:remote-log:{" + strconv.Itoa(int(partition)) + "}"
-	return OutboxKeys{Queue: queue, Marks: queue + ":marks"}
+	return OutboxKeys{Queue: queue, Marks: queue + ":marks", Going: queue + ":going"}
 }
 
 // Errors of outboxes. Nothing was queued.
@@ -30,13 +31,30 @@ var (
 // Told is the mark that goes with events: whose it is, what it was and what it is with them. The zero one marks nothing.
 type Told struct{ Of, Before, After string }
 
+// NewEvent is one to be queued. One with an Ends is left out when what it ends is not noted as going, or not any more.
+type NewEvent struct {
+	Text   string
+	Begins string // what is noted as going with it; "": nothing
+	Ends   string // what is going no more; "": nothing
+}
+
 // QueuedEvent is one that waits.
 type QueuedEvent struct{ ID, Event string }
 
 // Queue puts events into an outbox, all or none, in which at most so many may wait. ErrMoved, ErrFull.
-func (s *Shard) Queue(ctx context.Context, keys OutboxKeys, t Told, most int, events []string) error {
-	args := append([]string{t.Of, t.Before, t.After, strconv.Itoa(most)}, events...)
-	v, err := s.script(ctx, outboxScript, []string{keys.Queue, keys.Marks}, args)
+func (s *Shard) Queue(ctx context.Context, keys OutboxKeys, t Told, most int, events []NewEvent) error {
+	args := append(make([]string, 0, 4+3*len(events)), t.Of, t.Before, t.After, strconv.Itoa(most))
+	for _, e := range events {
+		switch {
+		case e.Begins != "":
+			args = append(args, e.Text, "begin", e.Begins)
+		case e.Ends != "":
+			args = append(args, e.Text, "end", e.Ends)
+		default:
+			args = append(args, e.Text, "", "")
+		}
+	}
+	v, err := s.script(ctx, outboxScript, []string{keys.Queue, keys.Marks, keys.Going}, args)
 	if err == nil {
 		err = v.Err()
 	}
@@ -57,9 +75,27 @@ func (s *Shard) Queue(ctx context.Context, keys OutboxKeys, t Told, most int, ev
 
 // Marks reads the marks of outboxes, in their order, in one round trip.
 func (s *Shard) Marks(ctx context.Context, keys []OutboxKeys) ([]map[string]string, error) {
+	hashes := make([]string, len(keys))
+	for i, k := range keys {
+		hashes[i] = k.Marks
+	}
+	return s.hashes(ctx, hashes, "read marks")
+}
+
+// Going reads what is noted as going, with the events that told so, in one round trip.
+func (s *Shard) Going(ctx context.Context, keys []OutboxKeys) ([]map[string]string, error) {
+	hashes := make([]string, len(keys))
+	for i, k := range keys {
+		hashes[i] = k.Going
+	}
+	return s.hashes(ctx, hashes, "read what is going")
+}
+
+// hashes reads hashes whole.
+func (s *Shard) hashes(ctx context.Context, keys []string, doing string) ([]map[string]string, error) {
 	var request []byte
 	for _, k := range keys {
-		request = resp.AppendCommand(request, "HGETALL", k.Marks)
+		request = resp.AppendCommand(request, "HGETALL", k)
 	}
 	replies := make([]resp.Value, len(keys))
 	if err := s.readAll(ctx, request, replies); err != nil {
@@ -68,7 +104,7 @@ func (s *Shard) Marks(ctx context.Context, keys []OutboxKeys) ([]map[string]stri
 	list := make([]map[string]string, len(keys))
 	for i, v := range replies {
 		if err := v.Err(); err != nil {
-			return nil, scriptError("read marks", err)
+			return nil, scriptError(doing, err)
 		}
 		list[i] = map[string]string{}
 		v.Pairs(func(field string, value resp.Value) { list[i][field] = value.Str })

@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
@@ -28,8 +30,9 @@ type Topics interface {
 
 // Outbox is where events wait: redisstream.Shard. It is safe for concurrent use.
 type Outbox interface {
-	Queue(ctx context.Context, keys redisstream.OutboxKeys, t redisstream.Told, most int, events []string) error
+	Queue(ctx context.Context, keys redisstream.OutboxKeys, t redisstream.Told, most int, events []redisstream.NewEvent) error
 	Marks(ctx context.Context, keys []redisstream.OutboxKeys) ([]map[string]string, error)
+	Going(ctx context.Context, keys []redisstream.OutboxKeys) ([]map[string]string, error)
 }
 
 // Table is a topic's table: tables.Table. It is safe for concurrent use.
@@ -37,6 +40,12 @@ type Table interface {
 	State(ctx context.Context) (*tables.State, error)
 	At(ctx context.Context, version int64) (*tables.State, error)
 	Files(ctx context.Context, s *tables.State) (*tables.Files, error)
+}
+
+// Objects are those of the store: store.Store. It is safe for concurrent use.
+type Objects interface {
+	Size(ctx context.Context, location string) (int64, error)
+	List(ctx context.Context, folder string, each func(store.Object) error) error
 }
 
 // Observer is told what is queued, for metrics. It must not block.
@@ -51,13 +60,16 @@ type Announcer struct {
 	Topics     Topics
 	Outbox     Outbox
 	Open       func(metadata.Table) Table
+	Objects    Objects
 	Observer   Observer
 	Log        *slog.Logger
 	Now        func() time.Time
 
 	once   sync.Once
 	wake   chan struct{}
-	failed string // what was logged last
+	failed string      // what was logged last
+	looked time.Time   // when objects that are going were looked at last
+	look   atomic.Bool // whether to look at the next round, whenever that was
 }
 
 const (
@@ -105,11 +117,15 @@ func (a *Announcer) note(ctx context.Context, err error) {
 	a.failed = text
 }
 
-// RemoteSegments implements worker.Events. What was only begun is queued at once, or lost; the rest is found in the tables.
+// RemoteSegments implements worker.Events. What was only begun is queued at once, or lost; the rest is found in the tables and on
+// the store.
 func (a *Announcer) RemoteSegments(ctx context.Context, _ int64, events []worker.SegmentEvent) {
 	for i := range events {
 		e := &events[i]
 		if e.State != worker.CopySegmentStarted {
+			if e.State == worker.DeleteSegmentFinished {
+				a.look.Store(true)
+			}
 			a.Wake()
 			continue
 		}
@@ -135,11 +151,11 @@ func (a *Announcer) queue(ctx context.Context, topic *metadata.Topic, key string
 	keys := redisstream.NewOutboxKeys(a.Namespace, PartitionOf(key, topic.Partitions))
 	for first := true; first || len(events) > 0; first = false {
 		n := min(len(events), mostAtOnce)
-		texts := make([]string, n)
+		news := make([]redisstream.NewEvent, n)
 		for i, e := range events[:n] {
 			e.TimeMs = a.Now().UnixMilli()
 			var err error
-			if texts[i], err = e.encode(); err != nil {
+			if news[i], err = e.toQueue(); err != nil {
 				return err
 			}
 		}
@@ -148,7 +164,7 @@ func (a *Announcer) queue(ctx context.Context, topic *metadata.Topic, key string
 		if len(events) > 0 {
 			step.After = step.Before
 		}
-		if err := a.Outbox.Queue(ctx, keys, step, mostWaiting, texts); err != nil {
+		if err := a.Outbox.Queue(ctx, keys, step, mostWaiting, news); err != nil {
 			return err
 		}
 		a.Observer.EventsQueued(n)
@@ -190,7 +206,7 @@ func (a *Announcer) Sync(ctx context.Context) error {
 			problems = append(problems, fmt.Errorf("table %s: %w", entry.Name, err))
 		}
 	}
-	return errors.Join(append(problems, a.forget(ctx, topic, all, marks))...)
+	return errors.Join(append(problems, a.forget(ctx, topic, all, marks), a.tellGone(ctx, topic, keys))...)
 }
 
 // forget tells of partitions whose table is no topic's any more.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/worker"
 )
 
@@ -22,8 +23,10 @@ const Topic = "__remote_log_metadata"
 const (
 	// ListStarted begins a list of all segments of a partition: those that were told of before and are not in it are gone.
 	ListStarted = "LIST_STARTED"
-	// DeletePartition tells that the partition's table is no topic's any more: all its segments go.
-	DeletePartition = "DELETE_PARTITION_MARKED"
+	// DeletePartition tells that the partition's table is no topic's any more: all its segments go. PartitionDeleted tells that they
+	// are gone.
+	DeletePartition  = "DELETE_PARTITION_MARKED"
+	PartitionDeleted = "DELETE_PARTITION_FINISHED"
 )
 
 // format is that of Event's JSON. Fields may come; a change of their meaning makes a new format.
@@ -60,6 +63,26 @@ func (e *Event) encode() (string, error) {
 		return "", fmt.Errorf("encode event: %w", err)
 	}
 	return string(b), nil
+}
+
+// toQueue is the event as an outbox takes it: what it says is going is noted, and what it says is gone is not noted any more.
+func (e *Event) toQueue() (n redisstream.NewEvent, err error) {
+	n.Text, err = e.encode()
+	switch e.State {
+	case worker.DeleteSegmentStarted, DeletePartition:
+		n.Begins = e.going()
+	case worker.DeleteSegmentFinished, PartitionDeleted:
+		n.Ends = e.going()
+	}
+	return n, err
+}
+
+// going names what a deletion is of: a partition of a table, or an object.
+func (e *Event) going() string {
+	if e.Location != "" {
+		return e.Location
+	}
+	return Key(e.TopicID, e.Partition) + " " + e.Table
 }
 
 // Key is the key of all records about a partition: they are in one partition of the topic, in order.

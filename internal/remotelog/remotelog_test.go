@@ -124,7 +124,7 @@ func newWorld(t *testing.T) *world {
 // restart gives the world an announcer that knows nothing.
 func (w *world) restart(outbox Outbox) {
 	w.announcer = &Announcer{
-		Namespace: "korvet", Partitions: 5, Topics: w.known, Outbox: outbox, Open: func(metadata.Table) Table { return w.table },
+		Namespace: "korvet", Partitions: 5, Topics: w.known, Outbox: outbox, Open: func(metadata.Table) Table { return w.table }, Objects: w.store,
 		Observer: &w.seen, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 }
@@ -280,19 +280,69 @@ func TestWhatWasLostIsToldAgain(t *testing.T) {
 	}
 }
 
+func events(texts ...string) (list []redisstream.NewEvent) {
+	for _, t := range texts {
+		list = append(list, redisstream.NewEvent{Text: t})
+	}
+	return list
+}
+
+// What went from a table is told again when its object is gone: once, whoever deleted it and whoever tells.
+func TestWhatIsGoneFromTheStoreIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.copied(0, 0, 10)
+	w.copied(0, 10, 20)
+	w.sync()
+	if _, _, err := w.table.DropBefore(t.Context(), w.state(), 7, map[int32]int64{0: 10}); err != nil {
+		t.Fatal(err)
+	}
+	w.sync()
+	if err := w.store.Delete(t.Context(), []string{w.entry.Location + "/data/0-0.parquet"}); err != nil {
+		t.Fatal(err)
+	}
+	w.sync() // nobody told of it, and it is not long ago that it was looked for
+	if all, _ := w.told(0); len(all) != 4 {
+		t.Errorf("told of %q", all)
+	}
+	other := w.announcer
+	w.restart(w.announcer.Outbox) // another process looks at once
+	w.sync()
+	other.RemoteSegments(t.Context(), 7, []worker.SegmentEvent{{State: worker.DeleteSegmentFinished, Topic: "t", TopicID: life}})
+	if err := other.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.sync()
+	if all, there := w.told(0); len(all) != 5 || all[4] != "DELETE_SEGMENT_FINISHED 0-0.parquet" || len(there) != 1 {
+		t.Errorf("told of %q, there %q", all, there)
+	}
+	w.known.tables = nil
+	w.sync()
+	if all, _ := w.told(0); len(all) != 6 {
+		t.Errorf("told of %q", all)
+	}
+	if err := w.store.Clear(t.Context(), w.entry.Location+"/"); err != nil {
+		t.Fatal(err)
+	}
+	w.sync()
+	w.sync()
+	if all, _ := w.told(0); len(all) != 7 || all[6] != "DELETE_PARTITION_FINISHED " {
+		t.Errorf("told of %q", all)
+	}
+}
+
 // Of two announcers that tell of the same, one does; and no more wait than may.
 func TestQueueIsCompared(t *testing.T) {
 	w := newWorld(t)
 	keys := redisstream.NewOutboxKeys("korvet", 3)
 	outbox := w.announcer.Outbox
 	told := redisstream.Told{Of: "x", After: "1"}
-	if err := outbox.Queue(t.Context(), keys, told, 2, []string{"a", "b"}); err != nil {
+	if err := outbox.Queue(t.Context(), keys, told, 2, events("a", "b")); err != nil {
 		t.Fatal(err)
 	}
-	if err := outbox.Queue(t.Context(), keys, told, 10, []string{"a"}); !errors.Is(err, redisstream.ErrMoved) {
+	if err := outbox.Queue(t.Context(), keys, told, 10, events("a")); !errors.Is(err, redisstream.ErrMoved) {
 		t.Errorf("told of twice: %v", err)
 	}
-	if err := outbox.Queue(t.Context(), keys, redisstream.Told{Of: "x", Before: "1", After: "2"}, 2, []string{"c"}); !errors.Is(err, redisstream.ErrFull) {
+	if err := outbox.Queue(t.Context(), keys, redisstream.Told{Of: "x", Before: "1", After: "2"}, 2, events("c")); !errors.Is(err, redisstream.ErrFull) {
 		t.Errorf("a third of two: %v", err)
 	}
 	marks, err := outbox.Marks(t.Context(), []redisstream.OutboxKeys{keys, redisstream.NewOutboxKeys("korvet", 4)})

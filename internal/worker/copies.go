@@ -96,7 +96,7 @@ const (
 )
 
 // SegmentEvent is a step in the life of a data file. Of one whose copy was only begun, Last is the most that it may come to
-// hold.
+// hold. DeleteSegmentFinished stands for all of a topic's that are not on the store any more, and has none of their fields.
 type SegmentEvent struct {
 	State       string
 	Topic       string

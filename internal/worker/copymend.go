@@ -122,12 +122,10 @@ func (c *Copier) cut(ctx context.Context, j *CopyJob, table Table, state *tables
 func (c *Copier) tellTruncated(ctx context.Context, j *CopyJob, gone []tables.File) {
 	var events []SegmentEvent
 	for _, f := range gone {
-		for _, state := range []string{DeleteSegmentStarted, DeleteSegmentFinished} {
-			events = append(events, SegmentEvent{
-				State: state, Topic: j.Topic.Name, TopicID: j.Topic.ID, Partition: f.Partition,
-				First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
-			})
-		}
+		events = append(events, SegmentEvent{
+			State: DeleteSegmentStarted, Topic: j.Topic.Name, TopicID: j.Topic.ID, Partition: f.Partition,
+			First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
+		})
 	}
 	c.tell(ctx, j.fence(), events...)
 }

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -228,6 +229,13 @@ func TestCopiesKeepTheRate(t *testing.T) {
 		t.Errorf("%d bytes took %v, want about %v", bytes, got, least)
 	}
 	c.holds(p, 0, 2000)
+	before := waited.Load() // merging goes by the same limit
+	if n, err := io.Copy(io.Discard, c.storage.Copier.Slow(t.Context(), strings.NewReader(strings.Repeat("x", 20_000)))); n != 20_000 || err != nil {
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	if got := time.Duration(waited.Load() - before); got < 2*time.Second-2*rateStep || got > 3*time.Second {
+		t.Errorf("20,000 bytes of a merge took %v, want about 2 s", got)
+	}
 }
 
 func TestMemoryOfACopyIsBounded(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// rate is a limit of bytes a second that all copies share.
+// rate is a limit of bytes a second that all copies and merges share.
 type rate struct {
 	mu   sync.Mutex
 	free time.Time // from when on the next bytes may be sent
@@ -36,6 +36,11 @@ type limited struct {
 	copier *Copier
 	from   io.Reader
 	bytes  int64
+}
+
+// Slow reads what goes to the store beside copies, no faster than both may go together.
+func (c *Copier) Slow(ctx context.Context, r io.Reader) io.Reader {
+	return &limited{ctx: ctx, copier: c, from: r}
 }
 
 func (l *limited) Read(p []byte) (int, error) {

@@ -56,12 +56,10 @@ func (k *Keeper) tellDropped(ctx context.Context, job *KeepJob, files []tables.F
 	}
 	var events []SegmentEvent
 	for _, f := range files {
-		for _, state := range []string{DeleteSegmentStarted, DeleteSegmentFinished} {
-			events = append(events, SegmentEvent{
-				State: state, Topic: job.Topic.Name, TopicID: job.Topic.ID, Partition: f.Partition,
-				First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
-			})
-		}
+		events = append(events, SegmentEvent{
+			State: DeleteSegmentStarted, Topic: job.Topic.Name, TopicID: job.Topic.ID, Partition: f.Partition,
+			First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
+		})
 	}
 	k.Events.RemoteSegments(ctx, job.Partitions[0].Fence, events)
 }

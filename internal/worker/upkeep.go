@@ -7,6 +7,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/metadata"
 )
 
 const (
@@ -55,7 +56,7 @@ func (k *Keeper) keep(ctx context.Context, table KeptTable, job *KeepJob, topic 
 	if k.now().Sub(k.settled) < settledFor {
 		return "", nil
 	}
-	if err := k.reclaim(ctx, table, fence, topic); err != nil {
+	if err := k.reclaim(ctx, table, fence, topic, job.Topic); err != nil {
 		return "reclaim", err
 	}
 	return "sweep", k.sweep(ctx, table, fence, settings, topic, job.Topic.Name)
@@ -99,7 +100,7 @@ func (k *Keeper) merge(ctx context.Context, table KeptTable, s *tables.State, fe
 }
 
 // reclaim deletes what only metadata of more than a day ago names.
-func (k *Keeper) reclaim(ctx context.Context, table KeptTable, fence int64, topic *keptTopic) error {
+func (k *Keeper) reclaim(ctx context.Context, table KeptTable, fence int64, topic *keptTopic, of *metadata.Topic) error {
 	if k.now().Before(topic.reclaim) {
 		return nil
 	}
@@ -110,6 +111,9 @@ func (k *Keeper) reclaim(ctx context.Context, table KeptTable, fence int64, topi
 	}
 	if r.Files+r.Versions > 0 {
 		k.Observer.UpkeepDone("reclaim", r.Files+r.Versions)
+		if k.Events != nil {
+			k.Events.RemoteSegments(ctx, fence, []SegmentEvent{{State: DeleteSegmentFinished, Topic: of.Name, TopicID: of.ID}})
+		}
 	}
 	return err
 }

@@ -178,7 +178,7 @@ const (
 	latestTiered  = -5
 )
 
-// offset asks for an offset by timestamp.
+// offset asks for an offset by timestamp, whatever the client knows of the topic.
 func (w *world) offset(topic string, partition int32, timestamp int64) int64 {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
@@ -190,7 +190,7 @@ func (w *world) offset(topic string, partition int32, timestamp int64) int64 {
 	t := kmsg.NewListOffsetsRequestTopic()
 	t.Topic, t.Partitions = topic, append(t.Partitions, p)
 	q.Topics = append(q.Topics, t)
-	answer, err := q.RequestWith(ctx, w.client)
+	answer, err := q.RequestWith(ctx, w.client.SeedBrokers()[0])
 	if err != nil {
 		w.Fatal(err)
 	}

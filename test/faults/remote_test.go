@@ -15,8 +15,9 @@ import (
 	"github.com/korvet-io/korvet/test/harness"
 )
 
-// Brokers, storage workers and Redis are killed at any moment while segments are copied to tables and dropped from Redis: each
-// record that was acknowledged is in the log once, at its offset, for whoever reads it from the start, and in the table once.
+// Brokers, storage workers and Redis are killed at any moment while segments are copied to tables and dropped from Redis, and workers
+// sleep longer than their lease and go on with what they were about (pitfall C81): each record that was acknowledged is in the log
+// once, at its offset, for whoever reads it from the start, and in the table once.
 func TestTiersUnderKills(t *testing.T) {
 	lake := "--korvet.storage.remote.path=file://" + t.TempDir()
 	w := newWorld(t, harness.Options{Args: []string{"--korvet.storage.worker.enabled=false", lake}})
@@ -44,9 +45,16 @@ func TestTiersUnderKills(t *testing.T) {
 			requireNoGap(t, seen(t, w.broker.Addr, "tiered"))
 		}
 	})
-	for range rounds(12) {
+	for i := range rounds(12) {
 		w.pass(time.Second)
 		victim := workers[w.rnd.IntN(2)]
+		if i%3 == 2 {
+			victim.Pause()
+			w.pass(time.Second) // the other one goes on from where it was
+			victim.Resume()
+			w.faults++
+			continue
+		}
 		victim.Kill9()
 		switch w.rnd.IntN(4) {
 		case 0:

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/korvet-io/korvet/internal/redistest"
@@ -31,6 +32,19 @@ func (w *Worker) Launch() {
 	w.t.Helper()
 	if err := w.proc.spawn(); err != nil {
 		w.t.Fatalf("launch worker: %v", err)
+	}
+}
+
+// Pause freezes the process, Resume lets it go on where it was.
+func (w *Worker) Pause() { w.signal("pause", syscall.SIGSTOP) }
+
+// Resume ends a Pause.
+func (w *Worker) Resume() { w.signal("resume", syscall.SIGCONT) }
+
+func (w *Worker) signal(verb string, s syscall.Signal) {
+	w.t.Helper()
+	if !w.proc.signal(w.t, s) {
+		w.t.Fatalf("%s the worker: it does not run", verb)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/korvet-io/korvet/internal/record"
 )
 
@@ -57,6 +59,33 @@ func engineFiles(t testing.TB, pattern string) map[string]*memory {
 		files[strings.TrimSuffix(filepath.Base(name), ".parquet")] = &memory{data: data}
 	}
 	return files
+}
+
+// Engines find columns by their field ids, those of nested ones, too: where they are missing all is null (pitfall C82).
+func TestEveryColumnHasItsFieldID(t *testing.T) {
+	m := write(t, usual, some(10, 1))
+	f, err := parquet.OpenFile(bytes.NewReader(m.data), int64(len(m.data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	var look func(path string, fields []parquet.Field)
+	look = func(path string, fields []parquet.Field) {
+		for _, field := range fields {
+			got[path+field.Name()] = field.ID()
+			if !field.Leaf() {
+				look(path+field.Name()+".", field.Fields())
+			}
+		}
+	}
+	look("", f.Schema().Fields())
+	want := map[string]int{
+		"partition": 1, "offset": 2, "timestamp": 3, "append_time": 4, "key": 5, "value": 6,
+		"headers": 7, "headers.list": 0, "headers.list.element": 8, "headers.list.element.key": 9, "headers.list.element.value": 10,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("field ids are %v, want %v", got, want)
+	}
 }
 
 func TestFilesOfOtherEnginesAreRead(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +83,58 @@ func TestATableInADatabase(t *testing.T) { keeps(t, sqlSettings(t)) }
 
 func TestATableInARESTCatalog(t *testing.T) {
 	keeps(t, catalogs.Settings{Type: "rest", URI: restCatalog(t, sqlSettings(t))})
+}
+
+// A catalog that carries a commit out and answers 500, or nothing, is asked what there is before anything is written again: each
+// file is in the table once (pitfall C79).
+func TestACatalogThatCommitsWithoutAnAnswerIsAskedAgain(t *testing.T) {
+	upstream, err := url.Parse(restCatalog(t, sqlSettings(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, lose := httputil.NewSingleHostReverseProxy(upstream), ""
+	commits := 0
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if r.Request.Method != http.MethodPost || !strings.HasSuffix(r.Request.URL.Path, "/tables/events") {
+			return nil
+		}
+		commits++
+		if lose == "hang up" {
+			panic(http.ErrAbortHandler)
+		}
+		if lose != "" {
+			r.StatusCode = http.StatusInternalServerError
+		}
+		return nil
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	tb := openExternal(t, catalogs.Settings{Type: "rest", URI: server.URL}, "file://"+t.TempDir()+"/events")
+	if err := tb.Create(t.Context(), Life{Topic: "events", ID: "1"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, how := range []string{"answer 500", "hang up"} {
+		base, first := state(t, tb), int64(i*100)
+		added := []Added{put(t, tb, 0, first, first+100)}
+		lose, commits = how, 0
+		after, err := tb.Append(t.Context(), base, 1, added)
+		lose = ""
+		if err == nil && after.Ends[0] != first+100 || errors.Is(err, chain.ErrConflict) && commits == 1 {
+			t.Errorf("%s: %v", how, err)
+		}
+		if seen := state(t, tb); seen.Ends[0] != first+100 {
+			t.Errorf("%s: the table ends at %d", how, seen.Ends[0])
+		}
+		if _, err := tb.Append(t.Context(), base, 1, added); err == nil {
+			t.Errorf("%s: the same was added again", how)
+		}
+		if commits == 0 {
+			t.Errorf("%s: no commit was lost", how)
+		}
+	}
+	if got := offsets(t, tb, state(t, tb), 0); len(got) != 200 {
+		t.Errorf("%d rows", len(got))
+	}
 }
 
 // restCatalog serves a catalog over HTTP, as far as this is needed.

@@ -183,7 +183,7 @@ func (a *aged) oneCommit(t *testing.T, i int64) (operations int, bytes int64) {
 
 func TestATableOfManyCommitsStaysSmall(t *testing.T) {
 	commits := int64(1000)
-	if os.Getenv("KORVET_LONG") != "" {
+	if os.Getenv("KORVET_TEST_LONG") != "" {
 		commits = 2000
 	}
 	a := newAged(t)

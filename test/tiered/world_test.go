@@ -32,14 +32,16 @@ var places = map[string]func(t *testing.T) place{
 		dir := t.TempDir()
 		return place{args: []string{"--korvet.storage.remote.path=file://" + dir}, folder: dir}
 	},
-	"s3": func(t *testing.T) place {
-		s := storetest.Start(t)
-		o := s.Options("")
-		return place{args: []string{
-			"--korvet.storage.remote.path=" + s.Location() + "/tier", "--korvet.storage.remote.s3.endpoint=" + o.Endpoint, "--korvet.storage.remote.s3.path-style-access=true",
-			"--korvet.storage.remote.s3.access-key-id=" + o.AccessKeyID, "--korvet.storage.remote.s3.secret-access-key=" + o.SecretAccessKey, "--korvet.storage.remote.s3.region=" + o.Region,
-		}, folder: filepath.Join(s.Folder, "tier")}
-	},
+	"s3": func(t *testing.T) place { return onS3(storetest.Start(t), "") },
+}
+
+// onS3 is the place on a server, at its own endpoint or a proxy's.
+func onS3(s *storetest.Server, endpoint string) place {
+	o := s.Options(endpoint)
+	return place{args: []string{
+		"--korvet.storage.remote.path=" + s.Location() + "/tier", "--korvet.storage.remote.s3.endpoint=" + o.Endpoint, "--korvet.storage.remote.s3.path-style-access=true",
+		"--korvet.storage.remote.s3.access-key-id=" + o.AccessKeyID, "--korvet.storage.remote.s3.secret-access-key=" + o.SecretAccessKey, "--korvet.storage.remote.s3.region=" + o.Region,
+	}, folder: filepath.Join(s.Folder, "tier")}
 }
 
 // quick has the storage worker look often.

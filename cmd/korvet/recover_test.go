@@ -242,6 +242,9 @@ func TestChangesOfRemoteSegmentsCanBeRead(t *testing.T) {
 	w := newTiered(t)
 	r := w.server()
 	w.create("orders", 1)
+	if code, _, stderr := w.korvet("tables", "verify", "orders"); code != exitError || !strings.Contains(stderr, "orders has no table yet") {
+		t.Errorf("a topic of which nothing was copied: exit %d, said %s", code, stderr)
+	}
 	w.produce("orders", 0, 100)
 	w.copied(r, "orders", 100)
 	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:"+w.kafka), kgo.ConsumeTopics("__remote_log_metadata"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))

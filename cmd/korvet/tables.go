@@ -134,6 +134,9 @@ func (f *tablesFlags) verify(ctx context.Context, e *env, s *inspect.Source, nam
 	}
 	reports, problems := []*inspect.Report{}, 0
 	for _, t := range list {
+		if t.State == inspect.StateNone {
+			return fmt.Errorf("topic %s has no table yet: nothing of it was copied", t.Topic)
+		}
 		show, end := progressOf(e.err, t)
 		report, err := s.Verify(ctx, t, show)
 		end()

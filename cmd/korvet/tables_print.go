@@ -44,8 +44,8 @@ func (p tablesPrinter) list(list []*inspect.Table) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TABLE\tTOPIC\tSTATE\tPARTITIONS\tFILES\tROWS\tBYTES\tSNAPSHOTS\tNOT COPIED\tLOCATION")
 	for _, t := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%s\t%s\n", t.Name, orDash(t.Topic), t.State, len(t.Partitions), t.Files, t.Rows,
-			sizeText(t.Bytes), t.Snapshots, lagOf(t), t.Location)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%s\t%s\n", orDash(t.Name), orDash(t.Topic), t.State, len(t.Partitions), t.Files, t.Rows,
+			sizeText(t.Bytes), t.Snapshots, lagOf(t), orDash(t.Location))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (p tablesPrinter) describe(list []*inspect.Table) error {
 }
 
 func (p tablesPrinter) one(d *tableDescription) error {
-	fmt.Fprintf(p.out, "table %s, %s: topic %s, id %s\n%s\n", d.Name, d.State, orDash(d.Topic), d.TopicID, d.Location)
+	fmt.Fprintf(p.out, "table %s, %s: topic %s, id %s\n%s\n", orDash(d.Name), d.State, orDash(d.Topic), d.TopicID, orDash(d.Location))
 	fmt.Fprintf(p.out, "metadata v%d, %s, changed %s, %s, fence %d\n", d.Version, sizeText(int64(d.MetadataBytes)), when(d.UpdatedMs), count(d.Snapshots, "snapshot"), d.Fence)
 	fmt.Fprintf(p.out, "%s, %d rows, %s; %s of deletes\n\n", count(d.Files, "data file"), d.Rows, sizeText(d.Bytes), count(d.DeleteFiles, "file"))
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)

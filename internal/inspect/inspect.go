@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -57,6 +58,7 @@ type Table struct {
 const (
 	StateLive     = "live"     // a topic's
 	StateReserved = "reserved" // a topic is to get it: nothing was written yet
+	StateNone     = "none"     // a topic's that is tiered and has nothing copied yet: there is no table
 	StateDeleting = "deleting" // it is no topic's any more, and being deleted
 	StateUnknown  = "unknown"  // Redis knows nothing of it
 	StateDamaged  = "damaged"  // it cannot be read
@@ -103,10 +105,15 @@ func (s *Source) Tables(ctx context.Context, wanted func(table, topic string) bo
 	}
 	for _, entry := range known.byPlace { // the store has nothing of these
 		if wanted(entry.Name, entry.Topic) {
-			list = append(list, &Table{Name: entry.Name, Topic: entry.Topic, TopicID: entry.TopicID, Location: entry.Location, State: StateReserved, Partitions: []Part{}})
+			t := &Table{Name: entry.Name, Topic: entry.Topic, TopicID: entry.TopicID, Location: entry.Location, State: StateReserved, Partitions: []Part{}}
+			t.of(known.remains.Topics[entry.Topic])
+			list = append(list, t)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Table) int { return strings.Compare(a.Location, b.Location) })
+	list = append(list, waiting(known.remains, list, wanted)...)
+	slices.SortFunc(list, func(a, b *Table) int {
+		return cmp.Or(strings.Compare(a.Location, b.Location), strings.Compare(a.Topic, b.Topic))
+	})
 	return list, s.logs(ctx, list)
 }
 
@@ -161,6 +168,41 @@ func (s *Source) table(ctx context.Context, f *remote.Found, known *redis, regis
 		t.Files, t.Rows, t.Bytes = t.Files+p.Files, t.Rows+p.Rows, t.Bytes+p.Bytes
 	}
 	return t
+}
+
+// of gives a table that has nothing yet its topic's partitions.
+func (t *Table) of(topic *metadata.Topic) {
+	if topic == nil || topic.ID != t.TopicID {
+		return
+	}
+	t.topic = topic
+	for p := range topic.Partitions {
+		t.Partitions = append(t.Partitions, partOf(p, 0, nil))
+	}
+}
+
+// waiting are the topics that are to have a table and do not have one yet.
+func waiting(there *metadata.Remains, list []*Table, wanted func(table, topic string) bool) (none []*Table) {
+	has := map[uuid.UUID]bool{}
+	for _, t := range there.Tables {
+		has[t.TopicID] = true
+	}
+	for _, t := range list {
+		has[t.TopicID] = has[t.TopicID] || t.State != StateDeleting
+	}
+	for _, topic := range there.Topics {
+		if tiered(topic) && !has[topic.ID] && !there.Deleting[topic.ID] && wanted("", topic.Name) {
+			t := &Table{Topic: topic.Name, TopicID: topic.ID, State: StateNone, Partitions: []Part{}}
+			t.of(topic)
+			none = append(none, t)
+		}
+	}
+	return none
+}
+
+// tiered tells whether a topic asks for a table, and may have one. The setting is always the topic's own.
+func tiered(t *metadata.Topic) bool {
+	return t.Configs["remote.storage.enable"] == "true" && !strings.Contains(t.Configs["cleanup.policy"], "compact")
 }
 
 func (t *Table) damaged(err error) {

@@ -227,6 +227,15 @@ func TestStatesOfTables(t *testing.T) {
 		t.Error(got)
 	}
 	w.redis.Do("HDEL", "korvet:storage:tables", "t", "z")
+	other := uuid.NewString()
+	w.redis.Do("HSET", "korvet:topics", "new", `{"name":"new","id":"`+other+`","partitions":3,"configs":{"remote.storage.enable":"true"},"version":1}`)
+	if got := states(); got != " none, t unknown" {
+		t.Error(got)
+	}
+	if list, err := w.source.Find(t.Context(), "new"); err != nil || len(list) != 1 || len(list[0].Partitions) != 3 || list[0].Partitions[0].Log == nil {
+		t.Errorf("a topic without a table: %+v, %v", list, err)
+	}
+	w.redis.Do("HDEL", "korvet:topics", "new")
 	if got := states(); got != "t unknown" {
 		t.Error(got)
 	}

@@ -34,12 +34,17 @@ func (a *ahead) take(req ReadRequest) *chunk {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, c := range a.chunks {
-		if c.req.Offset == req.Offset && c.req.Codec == req.Codec && c.req.Level == req.Level && c.req.NoZstd == req.NoZstd && c.req.LogAppendTime == req.LogAppendTime {
+		if c.req.Offset == req.Offset && c.req.sameBatches(&req) {
 			a.chunks = slices.Delete(a.chunks, i, i+1)
 			return c
 		}
 	}
 	return nil
+}
+
+// sameBatches tells whether both want records in the same form.
+func (r *ReadRequest) sameBatches(q *ReadRequest) bool {
+	return r.Codec == q.Codec && r.Level == q.Level && r.NoZstd == q.NoZstd && r.LogAppendTime == q.LogAppendTime && r.AppendTimeHeader == q.AppendTimeHeader
 }
 
 // drop forgets the chunks that are older than since and tells how many.
@@ -85,7 +90,7 @@ func (p *Partition) readChunk(ctx context.Context, req ReadRequest, high int64, 
 // readOn reads what the consumer will ask for next, if it is not in the tail cache and there is room.
 func (p *Partition) readOn(s logEnds, req ReadRequest, got, spare []byte) {
 	next := nextOffset(got)
-	if next < 0 || next >= s.high || len(got) < req.MaxBytes/2 || s.led && p.tail.holds(next) {
+	if next < 0 || next >= s.high || len(got) < req.MaxBytes/2 || s.led && !req.AppendTimeHeader && p.tail.holds(next) {
 		return
 	}
 	select {

@@ -71,6 +71,9 @@ type reader struct {
 	whole   bool // the first record comes even if it exceeds the limit
 	open    bool // the builder has records
 	stamped bool // the topic stamps the append time
+	header  bool // every record gets its append time as a header
+	headed  record.Record
+	headers []byte // of headed
 	opt     batch.BuildOptions
 	until   int64 // offset at which the epoch of opt ends
 	values  decoder
@@ -82,20 +85,32 @@ func (r *reader) begin(epochs []redisstream.Epoch, req ReadRequest, dst []byte, 
 	if req.NoZstd && r.codec == batch.Zstd {
 		r.codec = batch.None
 	}
-	r.open, r.until, r.stamped = false, 0, req.LogAppendTime
+	r.open, r.until, r.stamped, r.header = false, 0, req.LogAppendTime, req.AppendTimeHeader
 	r.values.begin(req.Values, maxValue)
 }
 
 func (r *reader) take(e *redisstream.Entry) bool {
 	r.due(e.Record.Offset, e.AppendTime)
-	return r.values.decode(e) && r.put(&e.Record, e.Size, e.AppendTime)
+	return r.values.decode(e) && r.put(r.withTime(&e.Record, int64(e.ID.Ms)), e.Size, e.AppendTime)
 }
 
 // takeRemote takes a record of the remote tier.
 func (r *reader) takeRemote(rec *record.Record, appendMs int64) bool {
 	appendTime := r.stamped && rec.Timestamp == appendMs
 	r.due(rec.Offset, appendTime)
+	rec = r.withTime(rec, appendMs)
 	return r.put(rec, len(rec.Key)+len(rec.Value)+len(rec.Headers)+recordOverhead, appendTime)
+}
+
+// withTime is the record with its append time as a header, where that is wanted.
+func (r *reader) withTime(rec *record.Record, ms int64) *record.Record {
+	if !r.header {
+		return rec
+	}
+	r.headed = *rec
+	r.headers = record.WithAppendTime(r.headers[:0], rec.Headers, ms)
+	r.headed.Headers = r.headers
+	return &r.headed
 }
 
 // recordOverhead is about what a record takes in a batch beside its key, value and headers.
@@ -147,7 +162,7 @@ func (r *reader) flush() {
 func (r *reader) finish() []byte {
 	r.flush()
 	out := r.out
-	r.out, r.epochs = nil, nil
+	r.out, r.epochs, r.headed = nil, nil, record.Record{}
 	r.values.end()
 	return out
 }

@@ -126,7 +126,9 @@ func (t *tail) holds(offset int64) bool {
 }
 
 // takes tells whether the reader can read a batch as it is.
-func (r *ReadRequest) takes(c *cached) bool { return !r.NoZstd || c.codec != batch.Zstd }
+func (r *ReadRequest) takes(c *cached) bool {
+	return !r.AppendTimeHeader && (!r.NoZstd || c.codec != batch.Zstd)
+}
 
 // budget bounds the tail caches of all partitions together: the oldest batch of any goes first.
 type budget struct {

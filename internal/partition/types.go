@@ -84,6 +84,9 @@ type ReadRequest struct {
 	Values Values
 	// LogAppendTime tells that the topic stamps the append time now: records of the remote tier that have it are sent so.
 	LogAppendTime bool
+	// AppendTimeHeader adds the header record.AppendTimeHeader to every record. Batches are rebuilt for it: the tail cache has them as
+	// they were sent.
+	AppendTimeHeader bool
 	// Began is from when on the wait for the remote tier counts; zero: now.
 	Began time.Time
 }

@@ -1,7 +1,10 @@
 // Package record holds the plain types that storage and the wire share. It imports nothing of korvet.
 package record
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strconv"
+)
 
 // Record is one record of a partition's log. A nil Key or Value is Kafka's null; an empty, non-nil one is empty.
 // The slices alias the buffer they were decoded from and are valid until the next record is read from it.
@@ -22,6 +25,20 @@ func AppendHeader(dst []byte, key string, value []byte) []byte {
 		return binary.AppendVarint(dst, -1)
 	}
 	return append(binary.AppendVarint(dst, int64(len(value))), value...)
+}
+
+// AppendTimeHeader is the header that tells when a record was appended: ms since the epoch, as decimal text.
+const AppendTimeHeader = "korvet.log.append.timestamp.ms"
+
+// WithAppendTime appends a header section to dst: the headers of one that may be nil, and AppendTimeHeader.
+func WithAppendTime(dst, headers []byte, ms int64) []byte {
+	count, n := binary.Varint(headers)
+	if n <= 0 || count < 0 {
+		headers, count, n = nil, 0, 0
+	}
+	dst = append(binary.AppendVarint(dst, count+1), headers[n:]...)
+	var text [20]byte
+	return AppendHeader(dst, AppendTimeHeader, strconv.AppendInt(text[:0], ms, 10))
 }
 
 // Cursor walks records in offset order without allocating.

@@ -39,8 +39,7 @@ A setting's value is the topic's own, else that of the first matching pattern of
 server's, else the default below. Every setting of Apache Kafka 4.4 is accepted and validated as there. Times are in
 milliseconds, sizes in bytes.
 
-Effect: **now** has the effect described. **later** is validated, stored and shown, and takes effect with what
-this version does not have yet: the header with the append time.
+Effect: **now** has the effect described.
 **none** is validated, stored and shown, so that tools which set it work, and has no meaning here.
 
 | setting | type | default | Kafka's default | effect | meaning |
@@ -73,11 +72,8 @@ func kafkaDefault(s Setting) string {
 }
 
 func effectWord(e Effect) string {
-	switch e {
-	case Active:
+	if e == Active {
 		return "now"
-	case Later:
-		return "later"
 	}
 	return "none"
 }

@@ -168,6 +168,24 @@ func (s *Schema) Resolve(topic string, own map[string]string, setting *Setting) 
 	return append(values, s.inherited(topic, setting)...)
 }
 
+// Shown returns the values in order of precedence as clients are told them: first the one that holds. A tiered topic that asks for
+// one stream has the default segments (resolveRetention), and what it asks for comes second.
+func (s *Schema) Shown(topic string, own map[string]string, setting *Setting) []Value {
+	values := s.Resolve(topic, own, setting)
+	if setting.Name != segmentBytes && setting.Name != segmentMs {
+		return values
+	}
+	e := s.Effective(topic, own)
+	if !e.RemoteStorage || e.SegmentBytes < 0 && e.SegmentMs < 0 {
+		return values
+	}
+	holds := map[string]int64{segmentBytes: e.SegmentBytes, segmentMs: e.SegmentMs}[setting.Name]
+	if values[0].Value != "-1" || holds < 0 {
+		return values
+	}
+	return append([]Value{{strconv.FormatInt(holds, 10), FromDefault}}, values...)
+}
+
 // inherited are the values that a topic without its own has, in order of precedence.
 func (s *Schema) inherited(topic string, setting *Setting) (values []Value) {
 	for p := range s.matching(topic) {

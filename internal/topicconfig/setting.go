@@ -47,8 +47,6 @@ type Effect int8
 const (
 	// Stored settings are validated, stored and shown, so that tools which set them work. They have no meaning here.
 	Stored Effect = iota
-	// Later settings are validated, stored and shown, and take effect with the storage worker of a later version.
-	Later
 	// Active settings have the effect that their documentation says.
 	Active
 )

@@ -62,6 +62,9 @@ func TestATopicWithAHistoryIsTieredLater(t *testing.T) {
 	if got := w.setting("t", "remote.storage.enable"); got != "true" {
 		t.Errorf("remote.storage.enable is shown as %q", got)
 	}
+	if got := w.setting("t", "segment.bytes"); got != "134217728" {
+		t.Errorf("segment.bytes of a tiered topic that asked for one stream is shown as %q", got)
+	}
 	w.accepted("t", "segment.bytes=1048576")
 	w.produce("t", 0, 3000, 4500)
 	w.awaitDropped("t", 0, 3000)

@@ -25,6 +25,9 @@ func TestATopicIsOneLogOverBothTiers(t *testing.T) {
 			}
 			w.produce("Orders.eu", 0, records, records+10)
 			w.consume("Orders.eu", 0, records-5, records+10)
+			w.accepted("Orders.eu", "log.append.timestamp.header=true")
+			w.stamped("Orders.eu", 0, records+10)
+			w.accepted("Orders.eu", "log.append.timestamp.header=false")
 			if tables := w.tables(); len(tables) != 1 || !strings.HasPrefix(tables[0], "orders_eu-") {
 				t.Errorf("tables are %v", tables)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,35 @@ func (w *world) consume(topic string, partition int32, from, to int64) {
 				w.Fatalf("partition %d: offset %d with key %q and timestamp %v where %d was expected", partition, r.Offset, r.Key, r.Timestamp, next)
 			}
 			next++
+		})
+	}
+}
+
+// stamped reads a partition from 0 to an offset: each record has its append time as its only header.
+func (w *world) stamped(topic string, partition int32, to int64) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	defer cancel()
+	c, err := kgo.NewClient(kgo.SeedBrokers(w.Addr), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {partition: kgo.NewOffset().At(0)}}))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer c.Close()
+	before := time.Now().Add(-time.Hour).UnixMilli()
+	for next := int64(0); next < to; {
+		fetches := c.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			w.Fatalf("consume at %d: %v", next, err)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			if r.Offset != next || len(r.Headers) != 1 || r.Headers[0].Key != "korvet.log.append.timestamp.ms" {
+				w.Fatalf("offset %d with headers %v where %d was expected", r.Offset, r.Headers, next)
+			}
+			ms, err := strconv.ParseInt(string(r.Headers[0].Value), 10, 64)
+			if err != nil || ms < before {
+				w.Fatalf("offset %d was appended at %s, after %d", r.Offset, r.Headers[0].Value, before)
+			}
+			before, next = ms, next+1
 		})
 	}
 }

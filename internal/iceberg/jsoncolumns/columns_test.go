@@ -88,6 +88,8 @@ func TestColumnsFollowTheValues(t *testing.T) {
 		{"they do not take others along", []string{`{"a":2.5}`, `{"a":9007199254740993}`}, "a double, a_long long", `{"a":7}`, "a=7"},
 		{"numbers beyond all columns", []string{`{"a":18446744073709551616,"b":1e999,"c":1}`}, "c long", `{"a":18446744073709551616,"c":1e2}`, ""},
 		{"two kinds", []string{"{\"a\":\"x\"}\n{\"a\":1}"}, "a long, a_string string", `{"a":"y"}`, "a_string=y"},
+		{"all kinds in one look", []string{"{\"a\":{}}\n{\"a\":\"x\"}\n{\"a\":1.5}\n{\"a\":true}"}, "a boolean, a_double double, a_string string, a_json json", `{"a":[2]}`, "a_json=[2]"},
+		{"a later kind is never the plain one", []string{`{"a":"x"}`, `{"a":true}`}, "a string, a_boolean boolean", `{"a":false}`, "a_boolean=0"},
 		{"nested values are JSON text", []string{`{"a":{"b":[1, "}"]},"c":["]\"",{}],"d":[]}`}, "a json, c json, d json", `{"a" : {"b":[1, "}"]} ,"c":["]\"",{}], "d":[]}`, `a={"b":[1, "}"]} c=["]\"",{}] d=[]`},
 		{"fixed columns keep their names", []string{`{"value":1,"Offset":2,"_file":"x","timestamp":"now","kafka_partition":0}`},
 			"value_value long, value_Offset long, value__file string, value_timestamp string, value_kafka_partition long", `{"Offset":9}`, "value_Offset=9"},

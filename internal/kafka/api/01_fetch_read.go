@@ -92,8 +92,9 @@ func (f *fetch) read(p *fetchPartition) error {
 		NoZstd:     f.call.version() < zstdFetch,
 		Values:     p.view.values,
 
-		LogAppendTime: p.view.LogAppendTime,
-		Began:         f.passBegan,
+		LogAppendTime:    p.view.LogAppendTime,
+		AppendTimeHeader: p.view.AppendTimestampHeader,
+		Began:            f.passBegan,
 	}, f.data[buffer])
 	if err != nil {
 		return f.readError(p, err)

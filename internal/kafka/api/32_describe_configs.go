@@ -120,7 +120,7 @@ func (a *API) topicConfigs(ctx context.Context, name string) (configs, error) {
 	list := make(configs, 0, len(settings))
 	for i := range settings {
 		s := &settings[i]
-		values := a.schema.Resolve(t.Name, t.Configs, s)
+		values := a.schema.Shown(t.Name, t.Configs, s)
 		r := newConfig(s.Name, s.Type, values[0].Value, configSource(values[0].Source), s.Doc)
 		for _, v := range values {
 			r.ConfigSynonyms = append(r.ConfigSynonyms, synonym(s, v))

@@ -18,7 +18,8 @@ func (b *Broker) catalog() http.Handler {
 	}
 	s := catalog.Settings{
 		Namespace: b.cfg.Namespace, Token: r.Catalog.Token, ReadOnly: r.Catalog.ReadOnly,
-		MaxRequestBytes: int64(r.Catalog.MaxRequestBytes), Vended: vended(r), Committed: b.tableChanged,
+		MaxRequestBytes: int64(r.Catalog.MaxRequestBytes), CompareBytes: int64(r.Catalog.CompareBytes), CommitTimeout: r.Catalog.CommitTimeout,
+		Vended: vended(r), Committed: b.tableChanged,
 	}
 	return catalog.Observe(catalog.New(s, b.tier, b.log.With(componentKey, "catalog")), b.metrics)
 }

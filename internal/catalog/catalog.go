@@ -13,14 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/remote"
 )
 
-// How long the store may take. Both end before the HTTP server gives an answer up.
-const (
-	readTimeout   = 20 * time.Second
-	commitTimeout = 25 * time.Second
-)
+// readTimeout is how long the store may take: it ends before the HTTP server gives an answer up.
+const readTimeout = 20 * time.Second
 
 // Settings are those of a catalog.
 type Settings struct {
@@ -28,6 +26,10 @@ type Settings struct {
 	Token           string // of which clients know the secret; "": anybody
 	ReadOnly        bool   // refuse commits
 	MaxRequestBytes int64  // of a request's body
+	// CompareBytes is about the memory that it takes to compare the rows of a commit; one does so at a time.
+	CompareBytes int64
+	// CommitTimeout bounds the looking at a commit before it is written.
+	CommitTimeout time.Duration
 	// Vended is what engines are told with each table, to reach its store.
 	Vended map[string]string
 	// Committed is told the location of a table that an engine has changed. It may be nil.
@@ -41,6 +43,7 @@ type Catalog struct {
 	log      *slog.Logger
 	token    [sha256.Size]byte
 	config   []byte // Vended as JSON
+	turns    *tables.Turns
 }
 
 // New makes a catalog. tier returns nil for as long as the tables are not known yet.
@@ -52,7 +55,7 @@ func New(s Settings, tier func() *remote.Tier, log *slog.Logger) *Catalog {
 	if err != nil {
 		panic("catalog: " + err.Error()) // no map of texts fails
 	}
-	return &Catalog{settings: s, tier: tier, log: log, token: sha256.Sum256([]byte(s.Token)), config: config}
+	return &Catalog{settings: s, tier: tier, log: log, token: sha256.Sum256([]byte(s.Token)), config: config, turns: tables.NewTurns(s.CompareBytes)}
 }
 
 // ServeHTTP answers a request whose path begins with /v1.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/apache/iceberg-go/table"
 
@@ -92,7 +93,7 @@ func (c *Catalog) commitTransaction(q *call) error {
 	return nil
 }
 
-// commit makes a change. A client that goes away does not end it half way.
+// commit makes a change. One whose client goes away before it is written is not made: nobody would hear of it.
 func (c *Catalog) commit(q *call, namespace, name string, ch *change) (*tables.State, error) {
 	tier, entry, err := c.find(namespace, name)
 	if p := (problem{}); errors.As(err, &p) && p.status >= http.StatusInternalServerError { // nothing was written
@@ -104,17 +105,30 @@ func (c *Catalog) commit(q *call, namespace, name string, ch *change) (*tables.S
 	if c.settings.ReadOnly {
 		return nil, problem{http.StatusForbidden, "ForbiddenException", "korvet.storage.remote.catalog.read-only is set: tables are not changed through this broker"}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.r.Context()), commitTimeout)
+	q.extend(c.settings.CommitTimeout + tables.ApplyTimeout + 5*time.Second)
+	ctx, cancel := context.WithTimeout(q.r.Context(), c.settings.CommitTimeout)
 	defer cancel()
-	s, err := tier.Table(entry).Apply(ctx, ch.Requirements, ch.Updates)
+	began := time.Now()
+	s, err := tier.Table(entry).Apply(ctx, c.turns, ch.Requirements, ch.Updates)
 	if err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, tables.ErrConflict) {
+			err = fmt.Errorf("%w: this took longer than korvet.storage.remote.catalog.commit-timeout: try again, since what was compared is remembered, or commit fewer files at once", err)
+			c.log.Warn("an engine's commit took too long to compare: nothing was changed", "table", entry.Name, "client", q.r.UserAgent(), "error", err)
+		}
 		return nil, commitProblem(err)
 	}
 	if c.settings.Committed != nil {
 		c.settings.Committed(entry.Location)
 	}
-	c.log.Info("an engine has changed a table", "table", entry.Name, "topic", entry.Topic, "client", q.r.UserAgent(), "metadata", s.MetadataLocation())
+	c.log.Info("an engine has changed a table", "table", entry.Name, "topic", entry.Topic, "client", q.r.UserAgent(), "metadata", s.MetadataLocation(), "took", time.Since(began).Round(time.Millisecond))
 	return s, nil
+}
+
+// extend gives an answer more time than the HTTP server does. The request was read; what it waits for now is the client's end.
+func (q *call) extend(by time.Duration) {
+	connection := http.NewResponseController(q.w)
+	_ = connection.SetReadDeadline(time.Time{}) // a writer without deadlines has none to extend
+	_ = connection.SetWriteDeadline(time.Now().Add(by))
 }
 
 // takeMetrics takes what engines tell of their scans and commits, and keeps nothing of it.

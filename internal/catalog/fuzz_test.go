@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/korvet-io/korvet/internal/remote"
 )
@@ -14,7 +15,7 @@ import (
 // tried is a request to a catalog with one table. It never ends in a 500 but where the table may have changed.
 func tried(t *testing.T, w *world, r *http.Request) {
 	t.Helper()
-	c := New(Settings{Namespace: "korvet", MaxRequestBytes: 1 << 16}, func() *remote.Tier { return w.tier }, slog.New(slog.DiscardHandler))
+	c := New(Settings{Namespace: "korvet", MaxRequestBytes: 1 << 16, CompareBytes: 1 << 20, CommitTimeout: time.Minute}, func() *remote.Tier { return w.tier }, slog.New(slog.DiscardHandler))
 	answer := httptest.NewRecorder()
 	c.ServeHTTP(answer, r)
 	if answer.Code >= 500 {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -64,6 +65,7 @@ func newWorld(t testing.TB, s Settings, topics ...string) *world {
 	if s.MaxRequestBytes == 0 {
 		s.MaxRequestBytes = 1 << 20
 	}
+	s.CompareBytes, s.CommitTimeout = 64<<20, time.Minute
 	server := httptest.NewServer(New(s, func() *remote.Tier { return w.tier }, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	w.url = server.URL

@@ -1,5 +1,7 @@
 package config
 
+import "time"
+
 // Catalog is the Iceberg REST catalog on the HTTP port.
 type Catalog struct {
 	Type            string // korvet, rest, sql, glue or hive: what holds the tables
@@ -9,6 +11,8 @@ type Catalog struct {
 	Token           string // of which engines know the secret; empty: anybody
 	ReadOnly        bool
 	MaxRequestBytes Bytes
+	CompareBytes    Bytes // of memory
+	CommitTimeout   time.Duration
 	Vended          Vended
 }
 
@@ -38,6 +42,10 @@ func catalogSettings() []setting {
 			doc: "Refuse every commit of engines: no maintenance, no deletion of rows through this broker."},
 		{name: group + "max-request-bytes", def: "4MB", field: func(c *Config) any { return &of(c).MaxRequestBytes }, check: between(64<<10, 1<<30),
 			doc: "A larger request to the catalog is refused. An engine's commit is some KB; one that expires many snapshots has about 100 bytes for each."},
+		{name: group + "compare-bytes", def: "64MB", field: func(c *Config) any { return &of(c).CompareBytes }, check: between(1<<20, 64<<30),
+			doc: "About the memory that a broker takes to compare the rows that an engine's commit adds with those that go; one commit does so at a time. A commit with more than one file for each 256 KB of it that lie over each other, by offset, is refused."},
+		{name: group + "commit-timeout", def: "10m", field: func(c *Config) any { return &of(c).CommitTimeout }, check: atLeast(1000),
+			doc: "A commit of an engine whose rows are not compared by then is answered 409. What was compared is remembered, so that the same commit gets further when the engine repeats it."},
 		{name: group + "vended.enabled", def: "false", field: func(c *Config) any { return &of(c).Vended.Enabled },
 			doc: "Tell engines with each table how its S3 store is reached: endpoint, region, path style and, where they are set, the keys below."},
 		{name: group + "vended.endpoint", field: func(c *Config) any { return &of(c).Vended.Endpoint }, check: endpoint,

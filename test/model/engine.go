@@ -52,7 +52,7 @@ func (e *engine) CommitTable(ctx context.Context, _ table.Identifier, reqs []tab
 			return nil, "", err
 		}
 	}
-	s, err := e.ours.Apply(ctx, r, u)
+	s, err := e.ours.Apply(ctx, tables.NewTurns(64<<20), r, u)
 	if err != nil {
 		return nil, "", err
 	}

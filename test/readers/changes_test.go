@@ -1,6 +1,7 @@
 package readers_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ var refused = map[string][][2]string{
 	"spark": {
 		{"INSERT INTO korvet.korvet.readers_events SELECT * FROM korvet.korvet.readers_events LIMIT 1", "rows are added by producers"},
 		{"UPDATE korvet.korvet.readers_events SET key = X'00' WHERE `partition` = 0 AND `offset` = 1", "records never change"},
+		{"INSERT OVERWRITE korvet.korvet.readers_events SELECT `partition`, `offset`, timestamp, append_time, X'00', value, headers FROM korvet.korvet.readers_events WHERE `partition` = 0 AND `offset` < 5", "records never change"},
+		{"INSERT OVERWRITE korvet.korvet.readers_events SELECT `partition`, `offset` + 1000000, timestamp, append_time, key, value, headers FROM korvet.korvet.readers_events WHERE `partition` = 0 AND `offset` < 5", "rows are added by producers"},
 		{"MERGE INTO korvet.korvet.readers_events t USING (SELECT 0 AS p) s ON t.`partition` = s.p AND t.`offset` = 1 WHEN MATCHED THEN UPDATE SET key = X'00'", "records never change"},
 		{"ALTER TABLE korvet.korvet.readers_events ADD COLUMN city string", "is not for engines to do"},
 		{"ALTER TABLE korvet.korvet.readers_events DROP PARTITION FIELD kafka_partition", "is not for engines to do"},
@@ -20,7 +23,7 @@ var refused = map[string][][2]string{
 	},
 	"trino": {
 		{"INSERT INTO readers_events SELECT * FROM readers_events LIMIT 1", "rows are added by producers"},
-		{`UPDATE readers_events SET key = X'00' WHERE partition = 0 AND "offset" = 1`, "rows are added by producers"},
+		{`UPDATE readers_events SET key = X'00' WHERE partition = 0 AND "offset" = 1`, "records never change"},
 		{"ALTER TABLE readers_events ADD COLUMN city varchar", "is not for engines to do"},
 	},
 }
@@ -60,11 +63,15 @@ func (w *world) refuses(t *testing.T, all []*engine) {
 		t.Fatal(err)
 	}
 	for _, e := range all {
-		verbs := map[string][]string{"pyiceberg": {"insert", "create", "drop"}, "duckdb": {"insert"}}[e.name]
+		verbs := map[string][]string{"pyiceberg": {"insert", "overwrite", "create", "drop"}, "duckdb": {"insert", "update"}}[e.name]
 		for _, do := range verbs {
 			// PyIceberg asks for nothing that the catalog does not announce.
-			why := map[string]string{"insert": "rows are added by producers", "create": "does not support endpoint", "drop": "does not support endpoint"}[do]
-			_, err := e.try(do, map[string]any{"table": table})
+			why := cmp.Or(map[string]string{"create": "does not support endpoint", "drop": "does not support endpoint", "insert": "rows are added by producers"}[do], "records never change")
+			arguments := map[string]any{"table": table}
+			if do == "overwrite" {
+				arguments["changed"] = true
+			}
+			_, err := e.try(do, arguments)
 			if err == nil || !strings.Contains(err.Error(), why) {
 				t.Errorf("%s: %s is answered %v, want it refused because %s", e.name, do, err, why)
 			}
@@ -122,6 +129,7 @@ func (w *world) maintains(t *testing.T, all []*engine) {
 	for _, e := range all {
 		if e.name == "pyiceberg" {
 			w.change(t, e, "maintain", map[string]any{"table": table})
+			w.change(t, e, "overwrite", map[string]any{"table": table, "changed": false})
 		}
 		for _, statement := range chores[e.name] {
 			w.change(t, e, "run", map[string]any{"statement": statement})

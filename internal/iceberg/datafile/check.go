@@ -9,6 +9,17 @@ import (
 // Check reads every page of every column, also of those that readers of records pass over, and wants each column to have all of
 // the file's rows, and the partition column one partition throughout. It holds a window of the file and a page of values.
 func Check(ctx context.Context, src Source, size int64, partition int32) error {
+	return check(ctx, src, size, partition, false, func(*leaf) bool { return true })
+}
+
+// CheckSmall is Check of the columns of the partition and of the times alone, and wants the times to be whole milliseconds, as records
+// have them: readers of records would not see a change of less.
+func CheckSmall(ctx context.Context, src Source, size int64, partition int32) error {
+	small := []int64{PartitionID, TimestampID, AppendTimeID}
+	return check(ctx, src, size, partition, true, func(l *leaf) bool { return slices.Contains(small, l.id) })
+}
+
+func check(ctx context.Context, src Source, size int64, partition int32, millis bool, wanted func(*leaf) bool) error {
 	tail, meta, err := readEnd(ctx, src, size)
 	if err != nil {
 		return fmt.Errorf("open data file: %w", err)
@@ -26,12 +37,12 @@ func Check(ctx context.Context, src Source, size int64, partition int32) error {
 	}
 	for i := range meta.groups {
 		for _, l := range all {
-			if meta.groups[i].rows == 0 {
+			if meta.groups[i].rows == 0 || !wanted(&l) {
 				continue
 			}
 			k, err := f.chunk(&meta.groups[i], l)
 			if err == nil {
-				err = k.check(ctx, src, meta.groups[i].rows, partition)
+				err = k.check(ctx, src, meta.groups[i].rows, partition, millis)
 			}
 			if err != nil {
 				return fmt.Errorf("check data file: row group %d, column %d: %w", i, l.column, err)
@@ -42,12 +53,16 @@ func Check(ctx context.Context, src Source, size int64, partition int32) error {
 }
 
 // check reads a column of a row group.
-func (k *chunk) check(ctx context.Context, src Source, rows int64, partition int32) error {
+func (k *chunk) check(ctx context.Context, src Source, rows int64, partition int32, millis bool) error {
 	s := scan{chunk: k, src: src, at: k.start, all: true}
 	s.loaded = func() error {
 		other := func(v int64) bool { return v != int64(partition) }
 		if k.leaf.id == PartitionID && (len(s.column.numbers) < s.column.count || slices.ContainsFunc(s.column.numbers, other)) {
 			return fmt.Errorf("%w: rows of another partition than %d", ErrCorrupt, partition)
+		}
+		fraction := func(v int64) bool { return v%1000 != 0 }
+		if millis && (k.leaf.id == TimestampID || k.leaf.id == AppendTimeID) && slices.ContainsFunc(s.column.numbers, fraction) {
+			return fmt.Errorf("%w: a time that is no whole millisecond", ErrCorrupt)
 		}
 		return nil
 	}

@@ -41,6 +41,19 @@ func (p *Positions) Count() int64 {
 	return int64(p.set.GetCardinality())
 }
 
+// Covers tells whether the set has all rows of another set of the same file.
+func (p *Positions) Covers(o *Positions) bool {
+	return o.Count() == 0 || p.Count() > 0 && roaring.AndNot(o.set, p.set).IsEmpty()
+}
+
+// Without is the rows of the set that another of the same file does not have.
+func (p *Positions) Without(o *Positions) *Positions {
+	if p.Count() == 0 || o.Count() == 0 {
+		return p
+	}
+	return &Positions{set: roaring.AndNot(p.set, o.set), most: p.most}
+}
+
 // All gives the positions by rising value, until do wants no more.
 func (p *Positions) All(do func(position int64) bool) {
 	if p != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/apache/iceberg-go/table"
 
@@ -22,13 +23,18 @@ var (
 // applyTries is how often a commit is tried whose requirements hold on a state that was followed by another meanwhile.
 const applyTries = 5
 
+// ApplyTimeout bounds the writing of a commit that was found to be one that may be made: Apply may take so long after the end of its
+// context.
+const ApplyTimeout = 25 * time.Second
+
 // Apply commits what an engine asks for, if it keeps the log as it is: rows may go, and may move to other files, but none may
-// come. What the commit does is told from the files before and after it, not from what it is called.
-func (t *Table) Apply(ctx context.Context, requirements table.Requirements, updates table.Updates) (*State, error) {
+// come or change. What the commit does is told from the files before and after it, not from what it is called. When ctx ends
+// before the commit is written, as with a client that is gone, nothing is.
+func (t *Table) Apply(ctx context.Context, turns *Turns, requirements table.Requirements, updates table.Updates) (*State, error) {
 	var err error
 	for range applyTries {
 		var s *State
-		if s, err = t.apply(ctx, requirements, updates); err == nil {
+		if s, err = t.apply(ctx, turns, requirements, updates); err == nil {
 			return s, nil
 		}
 		if !errors.Is(err, chain.ErrStale) && !errors.Is(err, errRaced) {
@@ -41,7 +47,7 @@ func (t *Table) Apply(ctx context.Context, requirements table.Requirements, upda
 // errRaced is a commit that came second although its requirements held.
 var errRaced = fmt.Errorf("%w", chain.ErrConflict)
 
-func (t *Table) apply(ctx context.Context, requirements table.Requirements, updates table.Updates) (*State, error) {
+func (t *Table) apply(ctx context.Context, turns *Turns, requirements table.Requirements, updates table.Updates) (*State, error) {
 	base, err := t.State(ctx)
 	if errors.Is(err, chain.ErrNoTable) {
 		return nil, err
@@ -62,9 +68,14 @@ func (t *Table) apply(ctx context.Context, requirements table.Requirements, upda
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	if err := t.judge(ctx, before, after); err != nil {
+	if err := t.judge(ctx, turns, before, after); err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: it took too long to look at: %w", ErrConflict, ctx.Err())
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ApplyTimeout)
+	defer cancel()
 	v, err := t.chain.CommitUpdates(ctx, base.version, updates, after)
 	if errors.Is(err, chain.ErrConflict) {
 		return nil, fmt.Errorf("%w: %w", errRaced, err)

@@ -38,7 +38,7 @@ func (c engineCatalog) CommitTable(ctx context.Context, _ table.Identifier, reqs
 			return nil, "", err
 		}
 	}
-	s, err := c.tb.Apply(ctx, r, u)
+	s, err := c.tb.Apply(ctx, NewTurns(64<<20), r, u)
 	if err != nil {
 		return nil, "", err
 	}
@@ -150,6 +150,9 @@ func TestCommitsThatChangeTheLogAreRefused(t *testing.T) {
 	data := files.Data[0]
 	twice := put(t, tb, 0, 100, 150)
 	twice.Rows = 60
+	changed := sameRows(100, 200)
+	changed[50].Value = []byte("another")
+	update := putRows(t, tb, 0, changed...)
 	outside := put(t, tb, 0, 100, 200)
 	outside.Location = "file://" + t.TempDir() + "/other.parquet"
 	equality := func(tx *table.Transaction) error {
@@ -173,7 +176,7 @@ func TestCommitsThatChangeTheLogAreRefused(t *testing.T) {
 			return tx.AddDataFiles(t.Context(), []iceberg.DataFile{entry(t, tb, put(t, tb, 9, 0, 10))}, nil)
 		},
 		"a merge that adds rows":        replaced(put(t, tb, 0, 100, 201), data[1]),
-		"an update":                     replaced(put(t, tb, 0, 100, 200), data[1]),
+		"an update":                     replaced(update, data[1]),
 		"an offset that is there twice": replaced(twice, data[1]),
 		"rows at other offsets":         replaced(put(t, tb, 0, 1000, 1010), data[1]),
 		"a file outside the table's":    replaced(outside, data[1]),
@@ -213,7 +216,7 @@ func TestBranchMainDoesNotGoBack(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &u); err != nil {
 			t.Fatal(err)
 		}
-		_, err := tb.Apply(t.Context(), nil, u)
+		_, err := tb.Apply(t.Context(), NewTurns(64<<20), nil, u)
 		return err
 	}
 	if err := tag(fmt.Sprintf(`[{"action":"set-snapshot-ref","ref-name":"audit","type":"tag","snapshot-id":%d}]`, first)); err != nil {
@@ -269,7 +272,7 @@ func TestStatisticsOfASnapshotThatIsRemoved(t *testing.T) {
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(text, "L", tb.chain.Location)), &u); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tb.Apply(t.Context(), table.Requirements{table.AssertTableUUID(state(t, tb).version.Metadata.TableUUID())}, u); err != nil {
+		if _, err := tb.Apply(t.Context(), NewTurns(64<<20), table.Requirements{table.AssertTableUUID(state(t, tb).version.Metadata.TableUUID())}, u); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -3,35 +3,61 @@ package tables
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 )
 
 // comparison is what a commit does to the files of the table.
 type comparison struct {
-	table          *Table
-	spec           int
-	added, removed map[int32][]File // data files by partition
-	deletes        []iceberg.DataFile
-	strange        []iceberg.DataFile // added, without a partition of ours
+	table                *Table
+	turns                *Turns
+	spec                 int
+	added, removed, kept map[int32][]File // data files by partition
+	deletes              []iceberg.DataFile
+	before, after        map[int32][]Deletes // files of position deletes by partition
+	come, gone           map[int32][]Deletes // those that are in one of both alone
+	strange              []string            // why files of the commit cannot be the table's
 }
 
-func newComparison(t *Table, m table.Metadata, was, is map[string]iceberg.ManifestEntry) *comparison {
-	c := &comparison{table: t, spec: m.DefaultPartitionSpec(), added: map[int32][]File{}, removed: map[int32][]File{}}
+func newComparison(t *Table, turns *Turns, m table.Metadata, was, is map[string]iceberg.ManifestEntry) *comparison {
+	c := &comparison{
+		table: t, turns: turns, spec: m.DefaultPartitionSpec(), added: map[int32][]File{}, removed: map[int32][]File{}, kept: map[int32][]File{},
+		before: map[int32][]Deletes{}, after: map[int32][]Deletes{}, come: map[int32][]Deletes{}, gone: map[int32][]Deletes{},
+	}
 	for location, e := range was {
-		if _, still := is[location]; !still && e.DataFile().ContentType() == iceberg.EntryContentData {
+		now, still := is[location]
+		switch {
+		case e.DataFile().ContentType() != iceberg.EntryContentData:
+			c.noteDeletes(e, c.before)
+			if !still {
+				c.noteDeletes(e, c.gone)
+			}
+		case still:
+			c.note(c.kept, e)
+		default:
 			c.note(c.removed, e)
+		}
+		if still && !sameEntry(e, now) {
+			c.strange = append(c.strange, location+" would be another file than it is")
 		}
 	}
 	for location, e := range is {
-		if _, there := was[location]; there {
+		_, there := was[location]
+		if e.DataFile().ContentType() == iceberg.EntryContentData {
+			if !there {
+				c.note(c.added, e)
+			}
 			continue
 		}
-		if e.DataFile().ContentType() == iceberg.EntryContentData {
-			c.note(c.added, e)
-		} else {
+		c.noteDeletes(e, c.after)
+		if !there {
+			c.noteDeletes(e, c.come)
 			c.deletes = append(c.deletes, e.DataFile())
 		}
 	}
@@ -42,33 +68,58 @@ func (c *comparison) note(files map[int32][]File, e iceberg.ManifestEntry) {
 	d := e.DataFile()
 	p, ok := d.Partition()[partitionFieldID].(int32)
 	if !ok || int(d.SpecID()) != c.spec {
-		c.strange = append(c.strange, d)
+		c.strange = append(c.strange, d.FilePath()+" is not of one partition of the topic")
 		return
 	}
 	files[p] = append(files[p], newFile(p, e))
 }
 
-// check refuses files that are not the table's, deletes that readers cannot apply, and rows that come.
+func (c *comparison) noteDeletes(e iceberg.ManifestEntry, files map[int32][]Deletes) {
+	d := e.DataFile()
+	switch p, ok := d.Partition()[partitionFieldID].(int32); {
+	case d.ContentType() != iceberg.EntryContentPosDeletes:
+		c.strange = append(c.strange, d.FilePath()+": deletes by equality are not supported: delete by position, or rewrite the files")
+	case !ok:
+		c.strange = append(c.strange, d.FilePath()+": deletes of no partition")
+	default:
+		files[p] = append(files[p], newDeletes(p, e))
+	}
+}
+
+// sameEntry tells whether a file that stays is what it was: engines write manifests anew. One may leave out bounds.
+func sameEntry(was, is iceberg.ManifestEntry) bool {
+	a, b := was.DataFile(), is.DataFile()
+	p, okA := a.Partition()[partitionFieldID].(int32)
+	q, okB := b.Partition()[partitionFieldID].(int32)
+	if a.ContentType() != b.ContentType() || p != q || okA != okB || a.SpecID() != b.SpecID() || was.SequenceNum() != is.SequenceNum() {
+		return false
+	}
+	of, other := newFile(p, was), newFile(p, is)
+	if of.Rows != other.Rows || of.Bytes != other.Bytes {
+		return false
+	}
+	bounded := of.Last >= of.First && other.Last >= other.First
+	return (!bounded || of.First == other.First && of.Last == other.Last) &&
+		(!of.Timed || !other.Timed || of.MinTimestamp == other.MinTimestamp && of.MaxTimestamp == other.MaxTimestamp)
+}
+
+// check refuses files that are not the table's, deletes that readers cannot apply, and rows that come or change.
 func (c *comparison) check(ctx context.Context) error {
-	for _, d := range c.strange {
-		return fmt.Errorf("%w: %s is not of one partition of the topic", ErrRefused, d.FilePath())
+	for _, why := range c.strange {
+		return fmt.Errorf("%w: %s", ErrRefused, why)
 	}
 	for _, d := range c.deletes {
 		if err := c.allowed(d); err != nil {
 			return err
 		}
-		if d.ContentType() != iceberg.EntryContentPosDeletes {
-			return fmt.Errorf("%w: %s: deletes by equality are not supported: delete by position, or rewrite the files", ErrRefused, d.FilePath())
-		}
-		if _, ok := d.Partition()[partitionFieldID].(int32); !ok {
-			return fmt.Errorf("%w: %s: deletes of no partition", ErrRefused, d.FilePath())
-		}
 	}
 	if err := c.checkObjects(ctx); err != nil {
 		return err
 	}
-	for p, files := range c.added {
-		if err := c.checkAdded(ctx, p, files); err != nil {
+	list := slices.Concat(slices.Collect(maps.Keys(c.added)), slices.Collect(maps.Keys(c.come)), slices.Collect(maps.Keys(c.gone)))
+	slices.Sort(list)
+	for _, p := range slices.Compact(list) {
+		if err := c.checkPartition(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -86,48 +137,55 @@ func (c *comparison) allowed(d iceberg.DataFile) error {
 	return nil
 }
 
-// checkAdded wants the rows of added files to be at most those of the removed ones, at their offsets.
-func (c *comparison) checkAdded(ctx context.Context, p int32, files []File) error {
-	for i := range c.removed[p] {
-		if err := c.table.bounds(ctx, &c.removed[p][i]); err != nil {
+// checkPartition wants the rows that come to a partition to be ones that go, at their offsets.
+func (c *comparison) checkPartition(ctx context.Context, p int32) error {
+	gone, err := c.goneRows(ctx, p)
+	if err != nil || len(c.added[p]) == 0 {
+		return err
+	}
+	rows, room := int64(0), int64(0)
+	for _, f := range c.added[p] {
+		rows += f.Rows
+	}
+	for i := range gone {
+		if room += gone[i].newly.Count(); !gone[i].stays {
+			room += gone[i].Rows - gone[i].before.Count()
+		}
+		if err := c.table.bounds(ctx, &gone[i].File); err != nil {
 			return unreadable(err)
 		}
 	}
-	first, last, room := span(c.removed[p])
-	_, _, rows := span(files)
 	if rows > room {
 		return fmt.Errorf("%w: %d rows would come to partition %d, %d go: rows are added by producers, through Kafka", ErrRefused, rows, p, room)
 	}
-	for i := range files {
-		f := &files[i]
-		if f.First < first || f.Last > last {
-			return fmt.Errorf("%w: %s has offsets %d to %d of partition %d, the files it replaces %d to %d", ErrRefused, f.Location, f.First, f.Last, p, first, last)
-		}
-		if f.Rows > f.Last-f.First+1 {
-			return fmt.Errorf("%w: %s has %d rows at offsets %d to %d of partition %d: an offset is there once", ErrRefused, f.Location, f.Rows, f.First, f.Last, p)
+	done, err := c.turns.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, s := range swaps(p, c.added[p], gone) {
+		if err := c.checkSwap(ctx, &s); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkRemoval refuses a commit that gives rows in the place of others and calls it no rewrite: an UPDATE.
-func (c *comparison) checkRemoval() error {
-	for p, files := range c.added {
-		_, _, rows := span(files)
-		if _, _, room := span(c.removed[p]); rows == room && len(c.deletes) == 0 {
-			return fmt.Errorf("%w: rows of partition %d would be changed: records never change", ErrRefused, p)
+// checkSwap compares, unless it was done before.
+func (c *comparison) checkSwap(ctx context.Context, s *swap) error {
+	key := s.key()
+	if c.table.compared.has(key) {
+		return nil
+	}
+	for i := range s.come {
+		f := &s.come[i]
+		if err := datafile.CheckSmall(ctx, object{c.table.store, f.Location}, f.Bytes, f.Partition); err != nil {
+			return unreadable(fmt.Errorf("%s: %w", f.Location, err))
 		}
 	}
+	if err := s.check(ctx, c.table, c.turns); err != nil {
+		return err
+	}
+	c.table.compared.add(key)
 	return nil
-}
-
-// span is the offsets that files have, and how many rows.
-func span(files []File) (first, last, rows int64) {
-	for i, f := range files {
-		if i == 0 {
-			first, last = f.First, f.Last
-		}
-		first, last, rows = min(first, f.First), max(last, f.Last), rows+f.Rows
-	}
-	return first, last, rows
 }

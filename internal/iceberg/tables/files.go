@@ -123,15 +123,21 @@ func (f *Files) add(e iceberg.ManifestEntry) error {
 		file := newFile(partition, e)
 		f.Data[partition] = append(f.Data[partition], file)
 	case iceberg.EntryContentPosDeletes:
-		deletes := Deletes{Location: d.FilePath(), Bytes: d.FileSizeBytes(), Partition: partition, Sequence: e.SequenceNum(), entry: d}
-		if of := d.ReferencedDataFile(); of != nil {
-			deletes.Of = *of
-		}
-		f.Deletes = append(f.Deletes, deletes)
+		f.Deletes = append(f.Deletes, newDeletes(partition, e))
 	default:
 		return fmt.Errorf("%s: deletes by equality are not supported", d.FilePath())
 	}
 	return nil
+}
+
+// newDeletes is a file of position deletes as its manifest has it.
+func newDeletes(partition int32, e iceberg.ManifestEntry) Deletes {
+	d := e.DataFile()
+	deletes := Deletes{Location: d.FilePath(), Bytes: d.FileSizeBytes(), Partition: partition, Sequence: e.SequenceNum(), entry: d}
+	if of := d.ReferencedDataFile(); of != nil {
+		deletes.Of = *of
+	}
+	return deletes
 }
 
 // newFile is a data file as its manifest has it. Without bounds of the offsets there, Last is below First.

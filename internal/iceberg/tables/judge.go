@@ -21,7 +21,7 @@ var ownProperties = []string{
 }
 
 // judge refuses what would change the log.
-func (t *Table) judge(ctx context.Context, before, after table.Metadata) error {
+func (t *Table) judge(ctx context.Context, turns *Turns, before, after table.Metadata) error {
 	if err := sameProperties(before.Properties(), after.Properties()); err != nil {
 		return err
 	}
@@ -38,17 +38,26 @@ func (t *Table) judge(ctx context.Context, before, after table.Metadata) error {
 	}
 	is, err := t.live(ctx, current)
 	if err != nil {
-		return fmt.Errorf("%w: its manifests cannot be read: %w", ErrRefused, err)
+		return unreadable(err)
 	}
 	if len(is.twice) > len(was.twice) {
 		return fmt.Errorf("%w: %s would be in the table twice", ErrRefused, is.twice[0])
 	}
-	c := newComparison(t, after, was.files, is.files)
-	if err := c.check(ctx); err != nil {
+	if err := t.judgeBetween(ctx, before, after, current); err != nil {
 		return err
 	}
-	if current.Summary != nil && current.Summary.Operation != table.OpReplace {
-		return c.checkRemoval()
+	return newComparison(t, turns, after, was.files, is.files).check(ctx)
+}
+
+// judgeBetween wants snapshots that a commit adds below the newest to be readable: what maintenance cannot read stops it.
+func (t *Table) judgeBetween(ctx context.Context, before, after table.Metadata, current *table.Snapshot) error {
+	for _, s := range after.Snapshots() {
+		if s.SnapshotID == current.SnapshotID || before.SnapshotByID(s.SnapshotID) != nil {
+			continue
+		}
+		if _, err := t.live(ctx, &s); err != nil {
+			return unreadable(err)
+		}
 	}
 	return nil
 }
@@ -159,7 +168,7 @@ func (t *Table) entries(io fileio.IO, m iceberg.ManifestFile) ([]iceberg.Manifes
 		return entries, nil
 	}
 	if !t.below(m.FilePath()) {
-		return nil, fmt.Errorf("manifest %s is outside the table's location", m.FilePath())
+		return nil, fmt.Errorf("%w: manifest %s is outside the table's location", ErrRefused, m.FilePath())
 	}
 	return readManifest(io, m)
 }

@@ -57,8 +57,8 @@ func sequence(from, to int64) (list []int64) {
 	return list
 }
 
-// deletePositions commits a file of position deletes, as DuckDB writes them.
-func deletePositions(t *testing.T, tb *Table, partition int32, file string, positions ...int64) {
+// deletesFile writes a file of position deletes, as DuckDB does.
+func deletesFile(t *testing.T, tb *Table, partition int32, file string, positions ...int64) iceberg.DataFile {
 	t.Helper()
 	type row struct {
 		Path     string `parquet:"file_path,id(2147483546)"`
@@ -80,19 +80,26 @@ func deletePositions(t *testing.T, tb *Table, partition int32, file string, posi
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEngine(t, tb)
-	d, err := iceberg.NewDataFileBuilder(e.Metadata().PartitionSpec(), iceberg.EntryContentPosDeletes, location, iceberg.ParquetFile,
+	d, err := iceberg.NewDataFileBuilder(newEngine(t, tb).Metadata().PartitionSpec(), iceberg.EntryContentPosDeletes, location, iceberg.ParquetFile,
 		map[int]any{partitionFieldID: partition}, nil, nil, int64(len(positions)), size)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx := e.NewTransaction()
-	delta := tx.NewRowDelta(nil)
-	delta.AddDeletes(d.Build())
-	if err := delta.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Commit(t.Context()); err != nil {
+	return d.Build()
+}
+
+// commitDeletes commits a file of position deletes of partition 0.
+func commitDeletes(t *testing.T, tb *Table, file string, positions ...int64) error {
+	t.Helper()
+	d := deletesFile(t, tb, 0, file, positions...)
+	return commit(t, tb, func(tx *table.Transaction) error { return tx.NewRowDelta(nil).AddDeletes(d).Commit(t.Context()) })
+}
+
+// deletePositions commits a file of position deletes.
+func deletePositions(t *testing.T, tb *Table, partition int32, file string, positions ...int64) {
+	t.Helper()
+	d := deletesFile(t, tb, partition, file, positions...)
+	if err := commit(t, tb, func(tx *table.Transaction) error { return tx.NewRowDelta(nil).AddDeletes(d).Commit(t.Context()) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -211,7 +218,7 @@ func TestAMergePutsRowsInOrder(t *testing.T) {
 		f := parquet.NewGenericWriter[row](w)
 		for i := range int64(200) {
 			o := (i + 100) % 200
-			_, _ = f.Write([]row{{Offset: o, Value: fmt.Appendf(nil, "value %d", o), AppendTime: (2000 + o) * 1000}})
+			_, _ = f.Write([]row{{Offset: o, Timestamp: (1000 + o) * 1000, Key: []byte("k"), Value: fmt.Appendf(nil, "value %d", o), AppendTime: (2000 + o) * 1000}})
 			if i == 99 {
 				_ = f.Flush() // a row group of its own
 			}

@@ -18,34 +18,67 @@ type mergedRows struct {
 	last    int64
 	until   int64 // offset of the first row that is not given; 0: all are
 	begun   bool
+	twice   bool       // rows of one offset are all given, not the first alone
 	head    *rowCursor // whose row was given
 	err     error
 }
 
 // rowCursor reads one file.
 type rowCursor struct {
-	first int64
-	row   *datafile.Row
-	next  func() (*datafile.Row, bool)
-	stop  func()
+	file *File
+	row  *datafile.Row
+	next func() (*datafile.Row, bool)
+	stop func()
 }
 
 func newMergedRows(ctx context.Context, t *Table, g *mergeGroup, deleted map[string]*datafile.Positions) *mergedRows {
 	m := &mergedRows{}
 	for _, f := range g.files {
-		c := &rowCursor{first: f.First}
-		c.next, c.stop = iter.Pull(t.rows(ctx, &f, deleted[f.Location], &m.err))
-		m.waiting = append(m.waiting, c)
+		m.wait(&f, t.rows(ctx, &f, deleted[f.Location], mergeRead, &m.err))
 	}
 	return m
 }
 
-// rows are those of a data file that were not deleted. What fails is noted in failed.
-func (t *Table) rows(ctx context.Context, f *File, deleted *datafile.Positions, failed *error) iter.Seq[*datafile.Row] {
+// wait adds a file and its rows. Files are added by rising first offset.
+func (m *mergedRows) wait(f *File, rows iter.Seq[*datafile.Row]) {
+	c := &rowCursor{file: f}
+	c.next, c.stop = iter.Pull(rows)
+	m.waiting = append(m.waiting, c)
+}
+
+// Rows gives the rows of files of one partition, which come by rising first offset, without those that were deleted: by rising offset,
+// also where files lie over each other, and each record once. A row is do's until it returns.
+func (t *Table) Rows(ctx context.Context, all *Files, of []File, do func(*datafile.Row) error) error {
+	if len(of) == 0 {
+		return nil
+	}
+	g := &mergeGroup{partition: of[0].Partition, files: of}
+	deleted, err := t.deletedRows(ctx, all, g)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rows := newMergedRows(ctx, t, g, deleted)
+	defer rows.stop()
+	for {
+		row, err := rows.peek()
+		if err != nil || row == nil {
+			return err
+		}
+		if err := do(row); err != nil {
+			return err
+		}
+		rows.take()
+	}
+}
+
+// rows are those of a data file that were not deleted, by rising offset. What fails is noted in failed.
+func (t *Table) rows(ctx context.Context, f *File, deleted *datafile.Positions, q datafile.Request, failed *error) iter.Seq[*datafile.Row] {
 	src, size, location := object{t.store, f.Location}, f.Bytes, f.Location
 	return func(yield func(*datafile.Row) bool) {
 		d, err := datafile.Open(ctx, src, size)
-		q, stopped, read := mergeRead, false, int64(0)
+		q, stopped, read := q, false, int64(0)
 		q.Deleted = deleted
 		for done := false; err == nil && !done && !stopped; {
 			q.Offset, done, err = d.Read(ctx, src, q, func(r *datafile.Row) bool {
@@ -66,7 +99,7 @@ func (t *Table) rows(ctx context.Context, f *File, deleted *datafile.Positions, 
 // peek is the next row; nil: there is none.
 func (m *mergedRows) peek() (*datafile.Row, error) {
 	for m.head == nil && m.err == nil {
-		if len(m.waiting) > 0 && (len(m.open) == 0 || m.waiting[0].first <= m.least().row.Offset) {
+		if len(m.waiting) > 0 && (len(m.open) == 0 || m.waiting[0].file.First <= m.least().row.Offset) {
 			c := m.waiting[0]
 			m.waiting = m.waiting[1:]
 			if m.advance(c) {
@@ -78,7 +111,7 @@ func (m *mergedRows) peek() (*datafile.Row, error) {
 			return nil, nil
 		}
 		m.head = m.least()
-		if m.begun && m.head.row.Offset <= m.last { // the same record twice
+		if m.begun && !m.twice && m.head.row.Offset <= m.last { // the same record twice
 			m.take()
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
@@ -63,9 +64,9 @@ func (c *comparison) checkObject(ctx context.Context, f *File) error {
 // unreadable tells what an error at a commit's file means. A store that does not answer is no fault of the commit's, which may be tried again.
 func unreadable(err error) error {
 	switch {
-	case err == nil || errors.Is(err, ErrRefused):
+	case err == nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict):
 		return err
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrShort), errors.Is(err, store.ErrDenied), errors.Is(err, datafile.ErrCorrupt):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrShort), errors.Is(err, store.ErrDenied), errors.Is(err, datafile.ErrCorrupt), errors.Is(err, chain.ErrCorrupt):
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return fmt.Errorf("%w: its files cannot be read: %w", ErrConflict, err)

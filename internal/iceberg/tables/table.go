@@ -38,10 +38,11 @@ var (
 
 // Table is a topic's table. It is safe for concurrent use; of several that change it at once one succeeds.
 type Table struct {
-	chain *chain.Chain
-	store store.Store
-	name  table.Identifier
-	files fileCache
+	chain    *chain.Chain
+	store    store.Store
+	name     table.Identifier
+	files    fileCache
+	compared compared
 }
 
 // Open makes the table of a name (namespace, table) below a chain. It reads nothing.

@@ -32,13 +32,32 @@ func newTable(t testing.TB) *Table {
 // put writes a data file of the offsets [from, to).
 func put(t testing.TB, table *Table, partition int32, from, to int64) Added {
 	t.Helper()
-	a := Added{Partition: partition, Location: fmt.Sprintf("%s/data/%d-%d-%s.parquet", table.chain.Location, partition, from, rand.Text()), End: to}
+	return putRows(t, table, partition, sameRows(from, to)...)
+}
+
+// sameRows are those that put writes.
+func sameRows(from, to int64) (rows []datafile.Row) {
+	for o := from; o < to; o++ {
+		rows = append(rows, datafile.Row{Record: record.Record{Offset: o, Timestamp: 1000 + o, Key: []byte("k"), Value: fmt.Appendf(nil, "value %d", o)}, AppendMs: 2000 + o})
+	}
+	return rows
+}
+
+// putRows writes a data file.
+func putRows(t testing.TB, table *Table, partition int32, rows ...datafile.Row) Added {
+	t.Helper()
+	return putWith(t, table, partition, datafile.Options{PageBytes: 2000, RowGroupBytes: 20_000, CreatedBy: "test"}, rows)
+}
+
+func putWith(t testing.TB, table *Table, partition int32, o datafile.Options, rows []datafile.Row) Added {
+	t.Helper()
+	a := Added{Partition: partition, Location: fmt.Sprintf("%s/data/%d-%d-%s.parquet", table.chain.Location, partition, rows[0].Offset, rand.Text()), End: rows[len(rows)-1].Offset + 1}
 	r, w := io.Pipe()
 	go func() {
-		f := datafile.NewWriter(w, partition, datafile.Options{PageBytes: 2000, RowGroupBytes: 20_000, CreatedBy: "test"})
+		f := datafile.NewWriter(w, partition, o)
 		var err error
-		for o := from; o < to && err == nil; o++ {
-			err = f.Write(&datafile.Row{Record: record.Record{Offset: o, Timestamp: 1000 + o, Key: []byte("k"), Value: fmt.Appendf(nil, "value %d", o)}, AppendMs: 2000 + o})
+		for i := 0; i < len(rows) && err == nil; i++ {
+			err = f.Write(&rows[i])
 		}
 		if err == nil {
 			a.Summary, err = f.Close()

@@ -58,7 +58,7 @@ func commitJSON(t *testing.T, tb *Table, updates ...any) error {
 	if err := json.Unmarshal(raw, &u); err != nil {
 		t.Fatal(err)
 	}
-	_, err = tb.Apply(t.Context(), nil, u)
+	_, err = tb.Apply(t.Context(), NewTurns(64<<20), nil, u)
 	return err
 }
 

@@ -8,7 +8,7 @@ For each ENGINE there is a module use_ENGINE beside this file with a class Engin
   read_partition(table, partition) -> the same of one partition
   by_path(location, metadata)    -> the same without a catalog: the table's folder, and its newest metadata file
   find(table, time)              -> (partition, offset) of the rows with that timestamp, a text in UTC with milliseconds
-  delete(table, partition, low, high), insert(table), maintain(table), run(statement)
+  delete(table, partition, low, high), insert(table), update(table), overwrite(table, changed), maintain(table), run(statement)
 """
 
 import importlib

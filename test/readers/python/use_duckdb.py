@@ -51,6 +51,11 @@ class Engine:
     def delete(self, table, partition, low, high):
         self.connection.execute(f'DELETE FROM korvet.korvet.{table} WHERE "partition" = {partition} AND "offset" >= {low} AND "offset" < {high}')
 
+    def update(self, table):
+        self.connection.execute("SET unsafe_iceberg_ignore_sort_order = true")  # else it refuses by itself
+        self.connection.execute(f"""UPDATE korvet.korvet.{table} SET key = 'changed'::BLOB
+            WHERE "partition" = 0 AND "offset" = (SELECT min("offset") FROM korvet.korvet.{table} WHERE "partition" = 0 AND len(headers) > 0)""")
+
     def insert(self, table):
         self.connection.execute("SET unsafe_iceberg_ignore_sort_order = true")  # else it refuses by itself
         self.connection.execute(f"INSERT INTO korvet.korvet.{table} SELECT * FROM korvet.korvet.{table} WHERE len(headers) > 0 LIMIT 1")

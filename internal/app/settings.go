@@ -117,7 +117,13 @@ func brokerSettings(list []config.KafkaSetting) []api.BrokerSetting {
 	for _, k := range list {
 		b := api.BrokerSetting{Name: k.Name, Type: types[k.Type], Value: k.Value, Set: k.Set, Doc: k.Doc}
 		if k.Dynamic {
-			b.Parse = func(value string) (string, error) { return config.ParseKafka(k.Name, value) }
+			b.Parse = func(value string) (string, error) {
+				parsed, err := config.ParseKafka(k.Name, value)
+				if err != nil {
+					err = &topicconfig.InvalidError{Name: k.Name, Value: value, Reason: "Value " + err.Error()}
+				}
+				return parsed, err
+			}
 		}
 		settings = append(settings, b)
 	}

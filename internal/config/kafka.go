@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -54,19 +55,19 @@ func (c *Config) Kafka(values *Values) []KafkaSetting {
 	})
 }
 
-// ParseKafka checks a new value of a dynamic setting and returns it in Kafka's units.
+// ParseKafka checks a new value of a dynamic setting and returns it in Kafka's units. The error tells what is wrong with it: "must be ...".
 func ParseKafka(name, value string) (string, error) {
 	row := findKafka(name)
 	if row == nil || !row.dynamic {
-		return "", fmt.Errorf("%s cannot be changed while the broker runs", name)
+		return "", errors.New("must not be changed while the broker runs")
 	}
 	value = strings.TrimSpace(value)
 	if reason := row.wrong(value); reason != "" {
-		return "", fmt.Errorf("invalid value %s for configuration %s: it %s", value, name, reason)
+		return "", errors.New(reason)
 	}
 	field := row.field(&Config{})
 	if err := assign(field, value); err != nil {
-		return "", fmt.Errorf("invalid value %s for configuration %s: it %w", value, name, err)
+		return "", err
 	}
 	n, _ := number(deref(field))
 	return strconv.FormatInt(n, 10), nil

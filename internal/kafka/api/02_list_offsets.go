@@ -134,7 +134,11 @@ func (a *API) findOffset(ctx context.Context, version int16, view *topicView, in
 		if bounds.TieredEnd == 0 && !view.RemoteStorage {
 			return none, nil
 		}
-		return partition.TimeOffset{Offset: max(bounds.TieredEnd, bounds.LogStart), Timestamp: -1, LeaderEpoch: bounds.PendingEpoch}, nil
+		pending := max(bounds.TieredEnd, bounds.LogStart)
+		if pending >= bounds.HighWatermark { // nothing waits
+			return none, nil
+		}
+		return partition.TimeOffset{Offset: pending, Timestamp: -1, LeaderEpoch: bounds.PendingEpoch}, nil
 	case maxTimestamp:
 		found, err = a.logs.MaxTimestamp(ctx, ref)
 	default:

@@ -126,4 +126,8 @@ func TestListOffsetsTellsOfTheTiers(t *testing.T) {
 			t.Errorf("version %d timestamp %d: %s, want %s", c.version, c.timestamp, got, c.want)
 		}
 	}
+	b.placesOf("t", 4, 10) // as Kafka has it, where nothing waits there is no offset
+	if got := placeText(do[*kmsg.ListOffsetsResponse](b, listOffsetsOf("t", -6), 11).Topics[0].Partitions[0]); got != "-1@-1" {
+		t.Errorf("with everything copied: %s", got)
+	}
 }

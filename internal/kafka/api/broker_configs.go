@@ -162,7 +162,7 @@ func (a *API) changeBrokerSetting(wanted map[string]string, s settingChange) err
 	case !ok:
 		return refuse(kerr.InvalidRequest, "Unknown or unsupported broker setting: %s", s.name)
 	case setting.Parse == nil:
-		return refuse(kerr.InvalidRequest, "Cannot update these configs dynamically: %s", s.name)
+		return refuse(kerr.InvalidRequest, "Cannot update these configs dynamically: [%s]", s.name)
 	}
 	value := *s.value
 	if s.op != kmsg.IncrementalAlterConfigOpSet {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -56,6 +57,35 @@ func TestReadersLearnWithinASecondOfALogStartThatRose(t *testing.T) {
 	pass(time.Minute) // nobody reads meanwhile: the first one that does must not get what is gone
 	if err := f.readAt(ref, 9); !errors.Is(err, partition.ErrOffsetOutOfRange) {
 		t.Errorf("after a pause: %v", err)
+	}
+}
+
+// What a broker is asked for may have been deleted a moment ago, which shows when Redis has no entries: it is below the log start, and
+// not a matter of the remote tier, which has nothing of this log.
+func TestAReadOfWhatWasJustDeletedIsOutOfRange(t *testing.T) {
+	s := redistest.Start(t)
+	f := newFixture(t, s, "1/a", func(s *partition.Settings) { s.TailCacheBytes = 1 })
+	ref := newRef("t")
+	f.mustAppend(ref, numbers(0, 20)...)
+	if got := f.readAll(ref, 0, 10_000); len(got) != 20 {
+		t.Errorf("read %v", got)
+	}
+	gone := func(start int64) {
+		t.Helper()
+		f.raise(ref, start)
+		stream := redisstream.NewKeys("korvet", "t", 0).Stream
+		s.Do("XTRIM", stream, "MAXLEN", fmt.Sprint(20-start))
+	}
+	gone(8)
+	if err := f.readAt(ref, 3); !errors.Is(err, partition.ErrOffsetOutOfRange) {
+		t.Errorf("a read of what is gone: %v", err)
+	}
+	if got := f.readAll(ref, 8, 10_000); !same(got, dense(8, numbers(8, 20)...)) {
+		t.Errorf("read %v", got)
+	}
+	gone(20)
+	if err := f.readAt(ref, 12); !errors.Is(err, partition.ErrOffsetOutOfRange) {
+		t.Errorf("a read of what is gone, as all is: %v", err)
 	}
 }
 

@@ -53,24 +53,27 @@ const (
 	RemoteTier = "remote"
 )
 
-// tieredError says that what is due is in the remote tier only, as a newer view of the registry tells.
+// tieredError says that Redis has no more what is due, as a newer view of the registry tells: it is in the remote tier only, or
+// below the log start by now.
 type tieredError struct{ view *redisstream.View }
 
 func (e *tieredError) Error() string {
 	return fmt.Sprintf("redis has offsets from %d on only", e.view.LocalStart)
 }
 
-// newer takes the view of a scan that ended because what was due is in the remote tier by now.
+// newer takes the view of a scan that ended because Redis has no more what was due.
 func (s *logEnds) newer(err error) bool {
 	tiered, ok := errors.AsType[*tieredError](err)
 	if ok {
 		s.view = tiered.view
+		s.logStart = max(s.logStart, min(tiered.view.LogStart, s.high))
 		s.see(tiered.view)
 	}
 	return ok
 }
 
-// readTiers reads from the tier that has the offset. Segments may go from Redis meanwhile: then the remote tier has them.
+// readTiers reads from the tier that has the offset. Segments may go from Redis meanwhile: then the remote tier has them, or the log
+// begins behind them.
 func (p *Partition) readTiers(ctx context.Context, s logEnds, req ReadRequest, dst []byte) (out []byte, tier string, err error) {
 	for {
 		if local := min(s.localStart(), s.high); req.Offset < local {
@@ -85,6 +88,9 @@ func (p *Partition) readTiers(ctx context.Context, s logEnds, req ReadRequest, d
 		out, err = p.readLocal(ctx, s, req, dst)
 		if !s.newer(err) {
 			return out, localTier, err
+		}
+		if req.Offset < s.logStart {
+			return dst, localTier, fmt.Errorf("%w: %d is below the log start, %d by now", ErrOffsetOutOfRange, req.Offset, s.logStart)
 		}
 	}
 }

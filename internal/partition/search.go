@@ -76,7 +76,8 @@ func (p *Partition) OffsetForTime(ctx context.Context, ms int64) (TimeOffset, er
 		}
 		search := timeSearch{ms: ms, end: end}
 		err := p.scan(ctx, s, first, s.high, &search)
-		if s.newer(err) { // it went on to the remote tier while it was looked through
+		if s.newer(err) { // it went on to the remote tier, or was deleted, while it was looked through
+			from = max(from, s.logStart)
 			continue
 		}
 		if err = errors.Join(err, p.over()); err != nil {

@@ -1,10 +1,12 @@
 package tiered
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -58,29 +60,51 @@ func TestConsumersNoticeNoBoundaryWhileRecordsMove(t *testing.T) {
 }
 
 func TestADamagedDataFileIsOnePartitionsTrouble(t *testing.T) {
-	w := start(t, places["file"](t), noCache)
-	w.create("damaged", 2, tiered())
-	for p := range int32(2) {
-		w.produce("damaged", p, 0, 3000)
-		w.awaitDropped("damaged", p, 1000)
-	}
-	err := filepath.WalkDir(w.place.folder, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(name, ".parquet") && strings.Contains(name, "partition=0") {
-			err = os.WriteFile(name, []byte("this was a data file once upon a time"), 0o644)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	redistest.Eventually(t, "the damage to be told", func() bool {
-		return errors.Is(w.fetched("damaged", 0, 0), kerr.KafkaStorageError)
-	})
-	w.consume("damaged", 1, 0, 3000)
-	if local := w.offset("damaged", 0, earliestLocal); local < 3000 {
-		w.consume("damaged", 0, local, 3000)
-	}
-	if told := strings.Count(w.Logs(), "records of the remote tier cannot be read"); told != 1 {
-		t.Errorf("the log says so %d times", told)
+	for how, spoil := range map[string]func(name string) error{
+		"overwritten": func(name string) error {
+			return os.WriteFile(name, []byte("this was a data file once upon a time"), 0o644)
+		},
+		"in its middle": func(name string) error {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			for i := len(data) / 10; i < len(data)*9/10; i++ {
+				data[i] ^= 0x55
+			}
+			return os.WriteFile(name, data, 0o644)
+		},
+		"deleted": os.Remove,
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w := start(t, places["file"](t), noCache)
+			w.create("damaged", 2, tiered())
+			for p := range int32(2) {
+				w.produce("damaged", p, 0, 3000)
+				w.awaitDropped("damaged", p, 1000)
+			}
+			spoilt := ""
+			err := filepath.WalkDir(w.place.folder, func(name string, d fs.DirEntry, err error) error {
+				if err == nil && strings.HasSuffix(name, ".parquet") && strings.Contains(name, "partition=0") {
+					spoilt, err = cmp.Or(spoilt, filepath.Base(name)), spoil(name) // of offset 0 comes first
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			redistest.Eventually(t, "the damage to be told", func() bool {
+				return errors.Is(w.fetched("damaged", 0, 0), kerr.KafkaStorageError)
+			})
+			w.consume("damaged", 1, 0, 3000)
+			if local := w.offset("damaged", 0, earliestLocal); local < 3000 {
+				w.consume("damaged", 0, local, 3000)
+			}
+			told := regexp.MustCompile("(?m)^.*records of the remote tier cannot be read.*$").FindAllString(w.Logs(), -1)
+			if len(told) != 1 || !strings.Contains(told[0], spoilt) {
+				t.Errorf("%s is damaged; the log says %q", spoilt, told)
+			}
+		})
 	}
 }

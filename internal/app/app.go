@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/config"
@@ -41,6 +42,7 @@ type Broker struct {
 	metrics                     *metrics.Metrics
 	child                       *redisproc.Process // nil: the Redis is somebody else's
 	state                       readiness
+	storeFails                  atomic.Bool // the newest request to the store of the remote tier that tells
 
 	cancel  context.CancelFunc // ends what runs in the background
 	running sync.WaitGroup
@@ -100,9 +102,10 @@ func (b *Broker) open(ctx context.Context) error {
 		Partitions: b.openPartitions,
 		Groups:     b.knownGroups,
 		MaxGroups:  b.cfg.Metrics.MaxGroups,
+		Waiting:    b.waitingPartitions,
 		RedisUp:    func() bool { p := b.current(); return p != nil && p.shard.Available() },
 	})
-	b.http = httpapi.New(httpapi.Options{NotReady: b.notReady, Metrics: b.metrics.Handler(), Profiles: b.cfg.HTTP.Pprof, Catalog: b.catalog()})
+	b.http = httpapi.New(httpapi.Options{NotReady: b.notReady, Notes: b.notes, Metrics: b.metrics.Handler(), Profiles: b.cfg.HTTP.Pprof, Catalog: b.catalog()})
 	if err := b.prepareRemote(ctx); err != nil {
 		return err
 	}

@@ -153,6 +153,7 @@ func (b *Broker) openLogs(p *parts, options redisstream.Options) {
 	if p.tier != nil {
 		d.Remote = p.reader
 	}
+	d.Tiered = func(ref partition.Ref) bool { return p.store.TableMayHave(ref.ID, ref.Partition) }
 	p.logs = partition.NewManager(b.partitionSettings(owner), d)
 	b.openStorage(p, owner)
 }

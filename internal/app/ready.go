@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -31,6 +32,26 @@ func (r *readiness) list() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(r.text[:]), func(text string) bool { return text == "" })
+}
+
+// waitingPartitions counts those that wait for the remote tier.
+func (b *Broker) waitingPartitions() int {
+	if p := b.current(); p != nil {
+		return p.logs.Waiting()
+	}
+	return 0
+}
+
+// notes lists what a broker that serves clients cannot do at the moment.
+func (b *Broker) notes() []string {
+	var list []string
+	if n := b.waitingPartitions(); n > 0 {
+		list = append(list, fmt.Sprintf("%d partitions wait for the store of the remote tier: Redis has lost their log or its end", n))
+	}
+	if b.storeFails.Load() {
+		list = append(list, "the store of the remote tier fails")
+	}
+	return list
 }
 
 // notReady lists why clients cannot be served at the moment.

@@ -102,7 +102,7 @@ func (b *Broker) openRemote(ctx context.Context, p *parts) (err error) {
 	if err != nil {
 		return err
 	}
-	p.tier.Store = store.Observe(p.tier.Store, &storeWatch{Observer: b.metrics, log: b.log.With(componentKey, "remote")})
+	p.tier.Store = store.Observe(p.tier.Store, &storeWatch{Observer: b.metrics, failing: &b.storeFails, log: b.log.With(componentKey, "remote")})
 	p.tier.Catalog, err = externalCatalog(&b.cfg, p.tier.Store)
 	return err
 }
@@ -119,7 +119,7 @@ func (p *parts) objects() worker.Objects {
 type storeWatch struct {
 	store.Observer // metrics
 	log            *slog.Logger
-	failing        atomic.Bool
+	failing        *atomic.Bool
 }
 
 func (w *storeWatch) StoreRequest(operation string, bytes int64, took time.Duration, kind string) {

@@ -82,7 +82,7 @@ func remoteSettings() []setting {
 		{name: group + "metadata-max-age", def: "30s", field: func(c *Config) any { return &of(c).MetadataAge }, check: between(0, 86_400_000),
 			doc: "When a read finds that what the broker knows of a table is older than this, it is read anew beside the read: so long consumers may still be given records that an engine deleted through another broker or another catalog. Through this broker's own catalog it takes effect at once. 0: at each read."},
 		{name: group + "failover-max-wait", def: "2s", field: func(c *Config) any { return &of(c).EndWait }, check: between(0, 60_000),
-			doc: "How long a broker that finds another Redis than before waits for the store to tell where each topic's table ends, before it leads its partitions: records that Redis lost and the table has then stay in the log. When the store does not answer, the log goes on where Redis ends. See [durability](durability.md)."},
+			doc: "How long a broker that finds another Redis than before waits for the store to tell where each topic's table ends, before it leads its partitions: records that Redis lost and the table has then stay in the log. When the store does not answer, the log goes on where Redis ends, unless Redis is known to have lost the log or its end: then it waits for the store, and this bounds each try (2 s at least). See [durability](durability.md)."},
 		{name: group + "iceberg.metadata-cache-bytes", def: "32MB", field: func(c *Config) any { return &of(c).Metadata }, check: atLeast(0),
 			doc: "Tables' newest metadata files that are kept in memory. Some engines ask for a table's at every query."},
 	}

@@ -18,6 +18,8 @@ type Options struct {
 	// NotReady returns why the broker cannot serve clients at the moment, one reason a line; none: it can. It must not
 	// block.
 	NotReady func() []string
+	// Notes returns what does not work of a broker that serves clients, a line each; nil: nothing is told. It must not block.
+	Notes func() []string
 	// Metrics serves /metrics.
 	Metrics http.Handler
 	// Profiles serves /debug/pprof/.
@@ -40,7 +42,11 @@ func New(o Options) *Server {
 			answer(w, http.StatusServiceUnavailable, strings.Join(reasons, "\n"))
 			return
 		}
-		answer(w, http.StatusOK, "ok")
+		lines := []string{"ok"}
+		if o.Notes != nil {
+			lines = append(lines, o.Notes()...)
+		}
+		answer(w, http.StatusOK, strings.Join(lines, "\n"))
 	})
 	mux.Handle("GET /metrics", o.Metrics)
 	if o.Profiles {

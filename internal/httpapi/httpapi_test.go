@@ -46,7 +46,15 @@ func TestReadyzGivesTheReasonsWhyTheBrokerIsNotReady(t *testing.T) {
 	if code, body := get(t, url+"/readyz"); code != 503 || body != "redis is away\nnot started\n" {
 		t.Errorf("got %d %q", code, body)
 	}
+	notes := []string{"the store is away"}
+	noted := serve(t, Options{NotReady: func() []string { return reasons }, Notes: func() []string { return notes }, Metrics: http.NotFoundHandler()})
+	if code, body := get(t, noted+"/readyz"); code != 503 || body != "redis is away\nnot started\n" {
+		t.Errorf("got %d %q", code, body)
+	}
 	reasons = nil
+	if code, body := get(t, noted+"/readyz"); code != 200 || body != "ok\nthe store is away\n" {
+		t.Errorf("got %d %q", code, body)
+	}
 	if code, body := get(t, url+"/readyz"); code != 200 || body != "ok\n" {
 		t.Errorf("got %d %q", code, body)
 	}

@@ -42,6 +42,9 @@ var nodeLeaveLua string
 //go:embed scripts/table_reserve.lua
 var tableReserveLua string
 
+//go:embed scripts/table_cover.lua
+var tableCoverLua string
+
 //go:embed scripts/table_drop.lua
 var tableDropLua string
 
@@ -52,7 +55,7 @@ var tableForgetLua string
 // in one slot.
 type scripts struct {
 	layout, topicLook, topicCreate, topicAlter, topicRestore, topicRemove, deletionList, configAlter, nodeLook, nodeHeartbeat, nodeLeave *rueidis.Lua
-	tableReserve, tableDrop, tableForget                                                                                                 *rueidis.Lua
+	tableReserve, tableCover, tableDrop, tableForget                                                                                     *rueidis.Lua
 }
 
 func newScripts() scripts {
@@ -69,6 +72,7 @@ func newScripts() scripts {
 		nodeHeartbeat: rueidis.NewLuaScript(nodeHeartbeatLua),
 		nodeLeave:     rueidis.NewLuaScript(nodeLeaveLua),
 		tableReserve:  rueidis.NewLuaScript(tableReserveLua),
+		tableCover:    rueidis.NewLuaScript(tableCoverLua),
 		tableDrop:     rueidis.NewLuaScript(tableDropLua),
 		tableForget:   rueidis.NewLuaScript(tableForgetLua),
 	}

@@ -22,6 +22,8 @@ type Table struct {
 	Location string    `json:"location"` // with a scheme, without a slash at its end; never another table's
 	// DroppedMs is when it was parted from its topic: its objects are being deleted. 0: it is the topic's.
 	DroppedMs int64 `json:"dropped,omitempty"`
+	// Copied is one more than the number of partitions, from the first on, that may have records in it. 0: any may.
+	Copied int32 `json:"copied,omitempty"`
 }
 
 // ErrNoTables is the wish for a table where no place for tables is known (Options.Tables).
@@ -116,7 +118,7 @@ func (s *Store) reserve(ctx context.Context, topic *Topic, number int) (t Table,
 	if _, err := io.ReadFull(s.opt.Random, random[:]); err != nil {
 		return t, false, fmt.Errorf("make location: %w", err)
 	}
-	t = Table{Name: name, Topic: topic.Name, TopicID: topic.ID}
+	t = Table{Name: name, Topic: topic.Name, TopicID: topic.ID, Copied: 1}
 	t.Location = s.opt.Tables + "/" + name[:min(len(name), maxFolderName)] + "-" + hex.EncodeToString(topic.ID[:4]) + "-" + hex.EncodeToString(random[:])
 	encoded, revision, err := s.encodeTable(t)
 	if err != nil {

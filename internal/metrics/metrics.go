@@ -26,6 +26,8 @@ type Options struct {
 	MaxGroups int
 	// RedisUp tells whether the messages' Redis was reached by the newest attempt. nil: it is not shown.
 	RedisUp func() bool
+	// Waiting counts the partitions that wait for the remote tier because Redis has lost them. nil: it is not shown.
+	Waiting func() int
 }
 
 // Metrics is what the broker measures. All methods are safe for concurrent use and do not block.
@@ -50,6 +52,7 @@ type Metrics struct {
 	failures           *prometheus.CounterVec
 	brokerUp, redisUp  prometheus.Gauge
 	redisUpNow         func() bool
+	waiting            func() int
 	applicationVersion *prometheus.GaugeVec
 }
 
@@ -64,7 +67,7 @@ var seconds = []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .0
 
 // New makes the collectors.
 func New(o Options) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), redisUpNow: o.RedisUp}
+	m := &Metrics{registry: prometheus.NewRegistry(), redisUpNow: o.RedisUp, waiting: o.Waiting}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.requestSeconds = m.histogram("korvet_broker_request_seconds", "From a request's last byte read to its answer written; result is ok, error, none (no answer asked for) or closed.", seconds, "api_key", "result")
 	m.frameBytes = m.histogram("korvet_broker_frame_size_bytes", "Size of whole frames; direction is in or out.", prometheus.ExponentialBuckets(64, 8, 8), "direction", "api_key")
@@ -103,6 +106,9 @@ func (m *Metrics) Handler() http.Handler {
 		m.topics.prune()
 		if m.redisUpNow != nil {
 			m.redisUp.Set(number(m.redisUpNow()))
+		}
+		if m.waiting != nil {
+			m.remote.waiting.Set(float64(m.waiting()))
 		}
 		h.ServeHTTP(w, r)
 	})

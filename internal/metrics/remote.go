@@ -16,7 +16,7 @@ type remote struct {
 	requestBytes, failures *prometheus.CounterVec
 	reads                  *prometheus.CounterVec
 	readBytes              prometheus.Counter
-	indexBytes             prometheus.Gauge
+	indexBytes, waiting    prometheus.Gauge
 	catalogSeconds         *prometheus.HistogramVec
 	events                 *prometheus.CounterVec
 	eventsWaiting          prometheus.Gauge
@@ -33,6 +33,7 @@ func newRemote(m *Metrics, maxTopics int) remote {
 		reads:          m.counter("korvet_storage_remote_reads_total", "Reads of the log that went to the remote tier; result is ok or error.", "result"),
 		readBytes:      m.counter("korvet_storage_remote_read_bytes_total", "Bytes of record batches that they gave.").WithLabelValues(),
 		indexBytes:     m.gauge("korvet_storage_remote_index_cache_bytes", "Bytes of the data files' indexes that this broker keeps in memory, of at most remote.log.index.file.cache.total.size.bytes.").WithLabelValues(),
+		waiting:        m.gauge("korvet_storage_remote_waiting_partitions", "Partitions that cannot be read and written because Redis has lost their log, or its end, and the store does not tell what the table has.").WithLabelValues(),
 		catalogSeconds: m.histogram("korvet_catalog_request_seconds", "Time of one request to the Iceberg REST catalog; operation is method and path, with * for names, status its HTTP status.", seconds, "operation", "status"),
 		events:         m.counter("korvet_storage_remote_events_total", "Records of the topic __remote_log_metadata; step is queued (by the storage worker) or published (by the partition's broker).", "step"),
 		eventsWaiting:  m.gauge("korvet_storage_remote_events_waiting", "Records that wait in Redis until this broker, which leads their partitions of __remote_log_metadata, has appended them.").WithLabelValues(),

@@ -67,7 +67,8 @@ type Settings struct {
 	MaxGroupBytes   int
 	MaxValueBytes   int           // a stored value that is larger when decompressed does not decode
 	RemoteMaxWait   time.Duration // how long a read waits for the remote tier
-	RemoteEndWait   time.Duration // how long a takeover waits for the remote tier to tell what Redis may have lost
+	RemoteEndWait   time.Duration // how long one try of a takeover waits for the remote tier to tell what Redis may have lost
+	RemoteRetry     time.Duration // how long after the remote tier did not tell what it has of a lost log it is asked again
 	RemoteSearch    time.Duration // bounds a search of the remote tier by time, unless its own client does
 }
 
@@ -78,7 +79,7 @@ func DefaultSettings() Settings {
 		TailCacheBytes: 64 << 20, ProducerExpiry: 24 * time.Hour, MaxProducers: 10_000, ReadReplyBytes: 256 << 10,
 		ReadAhead: 16, ReadAheadKept: 5 * time.Second,
 		MaxGroupRecords: 1000, MaxGroupBytes: 1 << 20, MaxValueBytes: 16 << 20,
-		RemoteMaxWait: 500 * time.Millisecond, RemoteEndWait: 2 * time.Second, RemoteSearch: 30 * time.Second,
+		RemoteMaxWait: 500 * time.Millisecond, RemoteEndWait: 2 * time.Second, RemoteRetry: time.Second, RemoteSearch: 30 * time.Second,
 	}
 }
 
@@ -88,6 +89,8 @@ type env struct {
 	shard    Shard
 	replicas Replicator
 	remote   Remote // nil: none
+	// tiered tells whether the remote tier may have records of a partition, by what is known without asking it.
+	tiered   func(Ref) bool
 	observer Observer
 	// dictionaries are the topics' zstd dictionaries; nil: none are used.
 	dictionaries *dictionary.Registry

@@ -20,6 +20,9 @@ type Dependencies struct {
 	Shard    Shard
 	Replicas Replicator // may be nil when Settings.RedisReplicas is 0
 	Remote   Remote     // nil: there is no remote tier
+	// Tiered tells whether the remote tier may have records of a partition, by what is known without asking it; nil: it may, where
+	// there is one.
+	Tiered   func(Ref) bool
 	Observer Observer
 	// Dictionaries are the topics' zstd dictionaries; nil: none are used.
 	Dictionaries *dictionary.Registry
@@ -71,7 +74,7 @@ func NewManager(s Settings, d Dependencies) *Manager {
 	}
 	start := time.Now()
 	m.env = &env{
-		Settings: s, shard: d.Shard, replicas: d.Replicas, remote: d.Remote, observer: d.Observer, dictionaries: d.Dictionaries, log: d.Log, gone: d.Gone,
+		Settings: s, shard: d.Shard, replicas: d.Replicas, remote: d.Remote, tiered: d.Tiered, observer: d.Observer, dictionaries: d.Dictionaries, log: d.Log, gone: d.Gone,
 		minReplicas: d.MinReplicas, budget: &budget{max: s.TailCacheBytes}, aheadSlots: make(chan struct{}, s.ReadAhead),
 		now: func() time.Duration { return time.Since(start) }, token: rand.Text, busy: m.busy,
 	}
@@ -82,6 +85,9 @@ func NewManager(s Settings, d Dependencies) *Manager {
 	}
 	if m.env.minReplicas == nil {
 		m.env.minReplicas = func(Ref) int { return 1 }
+	}
+	if m.env.tiered == nil {
+		m.env.tiered = func(Ref) bool { return d.Remote != nil }
 	}
 	if d.Clock == nil {
 		go m.sweep()

@@ -72,6 +72,7 @@ type Partition struct {
 	expiredMs int64       // when idle producers were forgotten last
 	held      error       // another broker leads until retryAt
 	waited    waited
+	isLost    bool // Redis lost the log or its end, and the remote tier does not tell yet what it has
 	// minReplicas is the topic's min.insync.replicas, as the newest append said.
 	minReplicas int
 	confirm     confirmation

@@ -63,6 +63,9 @@ func (p *Partition) look(ctx context.Context) (logEnds, int32, error) {
 		return logEnds{known: true, view: &redisstream.View{}}, 0, nil
 	}
 	end := redisstream.EndOffset(v.LastSeq)
+	if err := p.checkLost(&v, end); err != nil {
+		return logEnds{}, 0, err
+	}
 	s := logEnds{known: true, logStart: min(v.LogStart, end), leo: end, high: end, epochs: v.Epochs, view: &v}
 	s.see(&v)
 	return s, v.Epoch, nil

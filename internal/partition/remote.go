@@ -194,16 +194,3 @@ func (s *logEnds) answer(found TimeOffset, err error) (TimeOffset, error) {
 	found.LeaderEpoch, _ = epochOf(s.epochs, found.Offset)
 	return found, nil
 }
-
-// askRemote has a fence know what the remote tier has of the log, which Redis may have lost: this process does not know this Redis
-// yet. Without an answer in time the log goes on where Redis says that it ends.
-func (p *Partition) askRemote(q *redisstream.FenceRequest) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.env.RemoteEndWait)
-	defer cancel()
-	held, err := p.env.remote.Holds(ctx, p.ref)
-	q.Remote = held
-	q.NewEpoch = q.NewEpoch || held != nil || err != nil // an epoch that the remote tier has of another log may not come again
-	if err != nil {
-		p.log.Warn("it is not known whether the remote tier has records that Redis lost: the log goes on where Redis ends", "err", err)
-	}
-}

@@ -85,7 +85,7 @@ func tiers(t *testing.T, remote partition.Remote, o partition.Observer) (*fixtur
 	open := func(owner string) *fixture {
 		return newBroker(t, s, owner, func(s *partition.Settings) {
 			s.TailCacheBytes, s.RemoteMaxWait, s.RemoteSearch = 1, 100*time.Millisecond, 100*time.Millisecond
-		}, partition.Dependencies{Remote: remote, Observer: o})
+		}, partition.Dependencies{Remote: remote, Observer: o, Tiered: func(partition.Ref) bool { return false }})
 	}
 	f, ref := open("1/a"), newRef("t")
 	for i := 0; i < 60; i += 10 {

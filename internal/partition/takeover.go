@@ -43,28 +43,49 @@ func (p *Partition) startFence(q redisstream.FenceRequest) {
 		p.mu.Lock()
 		known := p.term.identity
 		q.Led = p.term.epoch
+		q.Tiered, q.Least = p.env.tiered(p.ref), p.least()
 		p.mu.Unlock()
 		q.NewEpoch = known != redisstream.Identity{} && known != c.Identity()
 		if p.env.remote == nil || known == c.Identity() {
-			p.fenceOn(c, q)
+			p.fenceOn(c, q, nil)
 			return
 		}
-		go func() {
-			p.askRemote(&q)
-			p.fenceOn(c, q)
-		}()
+		p.fenceAfterRemote(c, q)
 	})
 }
 
-// fenceOn fences on a connection. The lock is not held.
-func (p *Partition) fenceOn(c redisstream.Conn, q redisstream.FenceRequest) {
+// fenceAfterRemote fences when the remote tier has told what it has of the log, or does not tell.
+func (p *Partition) fenceAfterRemote(c redisstream.Conn, q redisstream.FenceRequest) {
+	go func() {
+		err := p.askRemote(&q)
+		p.fenceOn(c, q, err)
+	}()
+}
+
+// fenceOn fences on a connection. The lock is not held. unasked is why the remote tier did not tell what it has; nil: it did, or
+// was not asked.
+func (p *Partition) fenceOn(c redisstream.Conn, q redisstream.FenceRequest, unasked error) {
 	p.mu.Lock()
 	p.fenceConn, p.since = c, p.env.now()
 	p.mu.Unlock()
 	redisstream.Fence(c, p.keys, q, func(f redisstream.Fenced, err error) {
+		if errors.Is(err, redisstream.ErrLost) && unasked == nil && p.env.remote != nil {
+			p.mu.Lock()
+			p.fenceConn = nil
+			p.mu.Unlock()
+			q.NewEpoch = true
+			p.fenceAfterRemote(c, q)
+			return
+		}
+		if errors.Is(err, redisstream.ErrLost) {
+			err = p.lost(err, unasked)
+		}
 		if err != nil {
 			p.fenceFailed(err)
 			return
+		}
+		if unasked != nil {
+			p.log.Warn("it is not known whether the remote tier has records that Redis lost: the log goes on where Redis ends", "err", unasked)
 		}
 		p.fenced(c, q, f)
 	})
@@ -204,6 +225,7 @@ func (p *Partition) lead(t *takeover) {
 	p.takeEnd(t, before, end, &fx)
 	p.confirm.pass(p.ends.high, &fx)
 	p.phase, p.wanted, p.retryAt = leading, false, 0
+	p.foundAgain(end)
 	fx.confirm = p.wantsConfirm()
 	fx.wake, fx.wakeAll = true, before.known && epoch != p.term.epoch
 	p.advance(now, &fx)
@@ -384,6 +406,9 @@ func (p *Partition) fenceFailed(err error) {
 		p.giveUnknownUp(err, &fx)
 		p.held = kindOf(err)
 		p.giveUp(p.held, &fx)
+	case errors.Is(err, redisstream.ErrLost):
+		result = "lost"
+		p.waitForRemote(now, err, &fx)
 	case errors.Is(err, redisstream.ErrDeleted):
 		result = "deleted"
 		p.close(kindOf(err), &fx)

@@ -28,6 +28,16 @@ type FenceRequest struct {
 	Led int32
 	// Remote is what the remote tier has of the partition; nil: nothing, or it is not known.
 	Remote *Remote
+	// Tiered tells that the remote tier may have records of the partition, and Asked that Remote is what it has.
+	Tiered, Asked bool
+	// Least is where the log ended at least when the caller knew it last.
+	Least int64
+}
+
+// lost tells whether the fence must wait until it is known what the remote tier has: Redis knows nothing of the partition, or less
+// than the caller, and nobody has led it since.
+func (q *FenceRequest) lost(log epoch.History, end int64, nothing bool) bool {
+	return q.Tiered && !q.Asked && (nothing || end < q.Least && log.Newest() <= q.Led)
 }
 
 // Remote is what the remote tier has of a partition: every record below an offset that was not below the log start.
@@ -77,6 +87,8 @@ func (e *HeldError) Error() string {
 var (
 	ErrDeleted    = errors.New("this life of the topic is over")
 	ErrUnfinished = errors.New("an earlier life of the topic is not deleted yet")
+	// ErrLost means that Redis lost the log, or its end, and that the remote tier, which may have it, has to be asked first.
+	ErrLost = errors.New("redis lost the log or its end")
 )
 
 // Fence fences the partition of keys on c: whatever was sent before, on any connection, cannot land afterwards. done is
@@ -114,6 +126,11 @@ func fenceWith(c Conn, keys Keys, q FenceRequest, tries int, done func(Fenced, e
 		last := EndOffset(asked.EndAtMin)
 		if end.last != (ID{}) { // 0-0: nothing was ever written
 			last = max(last, EndOffset(end.last.Seq))
+		}
+		nothing := seen+open+start+v[1].Elems[2].Str == "" && end.last == (ID{}) && len(log.Epochs) == 0
+		if q.lost(log.Epochs, last, nothing) {
+			done(Fenced{}, fmt.Errorf("fence: %w: it ends at %d, and ended at %d at least", ErrLost, last, q.Least))
+			return
 		}
 		if !q.Remote.Extends(log.Epochs, last) {
 			asked.Remote = nil

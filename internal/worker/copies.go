@@ -36,9 +36,13 @@ type Table interface {
 	// Append adds files that were put, on a state that was read: all or none. After chain.ErrConflict, chain.ErrStale and
 	// tables.ErrFenced it did nothing; after another error it may have.
 	Append(ctx context.Context, base *tables.State, fence int64, files []tables.Added, columns ...jsoncolumns.Column) (*tables.State, error)
-	// Truncate takes the rows from offsets on out of the table, and tells which files went; SetEpochs has it tell the leader epochs
-	// of partitions of which it tells none. Both are on a state that was read, with Append's errors.
-	Truncate(ctx context.Context, base *tables.State, fence int64, cuts map[int32]tables.Cut, o datafile.Options) (*tables.State, []tables.File, error)
+	// Covers notes that the table may have records of a partition, before it has.
+	Covers(ctx context.Context, partition int32) error
+	// Truncate takes the rows from offsets on out of the table, if that is still wanted in the end, and tells which files went;
+	// Untruncate takes it back. SetEpochs has the table tell the leader epochs of partitions of which it tells none. All are on a
+	// state that was read, with Append's errors.
+	Truncate(ctx context.Context, base *tables.State, fence int64, cuts map[int32]tables.Cut, still func(context.Context) error, o datafile.Options) (*tables.State, []tables.File, error)
+	Untruncate(ctx context.Context, before, after *tables.State, fence int64) (*tables.State, error)
 	SetEpochs(ctx context.Context, base *tables.State, epochs map[int32]epoch.History) (*tables.State, error)
 	// Location is the table's, without a slash at its end.
 	Location() string

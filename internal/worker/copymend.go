@@ -102,12 +102,19 @@ func (c *Copier) cut(ctx context.Context, j *CopyJob, table Table, state *tables
 		}
 		t.Glance.TieredEnd = noted
 	}
-	after, gone, err := table.Truncate(ctx, state, j.fence(), cuts, c.fileOptions())
+	still := func(ctx context.Context) error { return c.stillCut(ctx, j, cuts) }
+	after, gone, err := table.Truncate(ctx, state, j.fence(), cuts, still, c.fileOptions())
 	if errors.Is(err, tables.ErrFenced) {
 		return nil, fmt.Errorf("%w: %w", redisstream.ErrFenced, err)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if err := still(ctx); err != nil { // Redis was rewound again while the commit was under way
+		if _, failed := table.Untruncate(ctx, state, after, j.fence()); failed != nil {
+			return nil, errors.Join(err, failed)
+		}
+		return nil, fmt.Errorf("the truncation was taken back: %w", err)
 	}
 	for p, cut := range cuts {
 		c.Observer.ArchiveTruncated(state.Ends[p] - cut.At)
@@ -116,6 +123,33 @@ func (c *Copier) cut(ctx context.Context, j *CopyJob, table Table, state *tables
 	}
 	c.tellTruncated(ctx, j, gone)
 	return after, nil
+}
+
+// stillCut tells whether the logs are still the ones for which the table is cut: a Redis that was rewound again may have the
+// history that the table has, or none.
+func (c *Copier) stillCut(ctx context.Context, j *CopyJob, cuts map[int32]tables.Cut) error {
+	var keys []redisstream.Keys
+	var list []tables.Cut
+	for i := range j.Targets {
+		if cut, ok := cuts[j.Targets[i].Ref.Partition]; ok {
+			keys, list = append(keys, j.Targets[i].Keys), append(list, cut)
+		}
+	}
+	glances, err := c.Redis.Glances(ctx, keys)
+	if err == nil {
+		err = c.sameRedis(j)
+	}
+	for i, cut := range list {
+		switch {
+		case err != nil:
+			return err
+		case glances[i].Err != nil:
+			return glances[i].Err
+		case !glances[i].Exists || epoch.History(glances[i].Epochs).Newest() < cut.Epochs.Newest():
+			return errOtherRedis
+		}
+	}
+	return nil
 }
 
 // tellTruncated tells that data files are no longer of the table.

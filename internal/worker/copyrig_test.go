@@ -19,6 +19,7 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/remote"
 )
@@ -90,9 +91,25 @@ func (r *registry) EnsureTable(_ context.Context, t *metadata.Topic) (metadata.T
 			return e, nil
 		}
 	}
-	e := metadata.Table{Name: t.Name, Topic: t.Name, TopicID: t.ID, Location: fmt.Sprintf("%s/%s-%d", r.root, t.Name, len(r.list))}
+	e := metadata.Table{Name: t.Name, Topic: t.Name, TopicID: t.ID, Copied: 1, Location: fmt.Sprintf("%s/%s-%d", r.root, t.Name, len(r.list))}
 	r.list = append(r.list, e)
 	return e, nil
+}
+
+func (r *registry) CoverTable(_ context.Context, t metadata.Table, partition int32) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.list {
+		if e := &r.list[i]; e.Location == t.Location {
+			e.Copied = max(e.Copied, partition+2)
+		}
+	}
+	return nil
+}
+
+func (r *registry) mayHave(ref partition.Ref) bool {
+	e, ok := r.find(ref.ID)
+	return ok && ref.Partition < e.Copied-1
 }
 
 func (r *registry) find(id uuid.UUID) (metadata.Table, bool) {

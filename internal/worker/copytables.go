@@ -13,6 +13,8 @@ import (
 type TableRegistry interface {
 	// EnsureTable returns the table of a life of a topic, and gives it one where it has none.
 	EnsureTable(ctx context.Context, t *metadata.Topic) (metadata.Table, error)
+	// CoverTable notes that a table may have records of a partition, unless that is noted.
+	CoverTable(ctx context.Context, t metadata.Table, partition int32) error
 }
 
 // tierTables are the tables of a tier.
@@ -36,6 +38,7 @@ func (t *tierTables) Table(ctx context.Context, topic *metadata.Topic) (Table, e
 	table := t.tier.Table(entry)
 	return &tierTable{
 		Table: table, tier: t.tier, location: entry.Location,
+		covers: func(ctx context.Context, partition int32) error { return t.registry.CoverTable(ctx, entry, partition) },
 		create: func(ctx context.Context) error { return t.create(ctx, table, topic) },
 	}, nil
 }
@@ -46,6 +49,11 @@ type tierTable struct {
 	tier     *remote.Tier
 	location string
 	create   func(ctx context.Context) error
+	covers   func(ctx context.Context, partition int32) error
+}
+
+func (t *tierTable) Covers(ctx context.Context, partition int32) error {
+	return t.covers(ctx, partition)
 }
 
 func (t *tierTable) Create(ctx context.Context) error { return t.create(ctx) }

@@ -75,8 +75,9 @@ func entriesOf(files []File) []iceberg.DataFile {
 type replacement struct {
 	operation            table.Operation
 	fence                int64
-	remove, add, deletes []iceberg.DataFile // data files that go and come, files of position deletes that go
-	properties           iceberg.Properties // of the table, that change with them; nil: none
+	remove, add, deletes []iceberg.DataFile          // data files that go and come, files of position deletes that go
+	properties           iceberg.Properties          // of the table, that change with them; nil: none
+	still                func(context.Context) error // asked right before the commit, which an error ends; nil: nothing is
 }
 
 func (t *Table) replace(ctx context.Context, base *State, r *replacement) (*State, error) {
@@ -84,7 +85,7 @@ func (t *Table) replace(ctx context.Context, base *State, r *replacement) (*Stat
 	if err != nil {
 		return nil, err
 	}
-	c.operation = r.operation
+	c.operation, c.still = r.operation, r.still
 	fenced := iceberg.Properties{fenceProperty: strconv.FormatInt(r.fence, 10)}
 	properties := maps.Clone(fenced)
 	maps.Copy(properties, r.properties)

@@ -52,7 +52,9 @@ type committer struct {
 	base  *State
 	// operation is what the snapshot is called instead of what the library calls it; "": as it does.
 	operation table.Operation
-	done      *chain.Version
+	// still is asked before the commit, which its error ends; nil: nothing is.
+	still func(context.Context) error
+	done  *chain.Version
 }
 
 // LoadTable refuses: the library asks for it in order to rebase a commit.
@@ -75,6 +77,11 @@ func (c *committer) CommitTable(ctx context.Context, _ table.Identifier, require
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("change table's metadata: %w", err)
+	}
+	if c.still != nil {
+		if err := c.still(ctx); err != nil {
+			return nil, "", err
+		}
 	}
 	if c.done, err = c.table.chain.CommitUpdates(ctx, base, updates, m); err != nil {
 		return nil, "", err

@@ -124,13 +124,16 @@ func TestAnswersOfAnS3ServerAreGotOver(t *testing.T) {
 	w.produce("t", 0, 0, 2500)
 	w.awaitDropped("t", 0, 1000)
 	end := int64(2500)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		kind string
 		each int
 		want error // of a cold read
 	}{
-		{"500", 2, nil}, {"503", 3, nil}, {"slow", 2, nil}, {"cut", 3, nil}, {"lost", 3, nil}, {"500", 1, nil}, {"404", 1, nil}, {"403", 1, kerr.KafkaStorageError},
+		{"cut", 3, nil}, {"lost", 3, nil}, {"403", 1, kerr.KafkaStorageError}, {"503", 3, nil}, {"slow", 2, nil}, {"500", 2, nil}, {"500", 1, nil}, {"404", 1, nil},
 	} {
+		if i > 2 && !long { // what only the store sees, which has tests of its own
+			break
+		}
 		u.answer(c.kind, c.each)
 		w.produce("t", 0, end, end+1500)
 		end += 1500

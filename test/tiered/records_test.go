@@ -109,7 +109,7 @@ func TestTimesAreFoundInAllTiersWhileRecordsMove(t *testing.T) {
 	close(done)
 	all.Wait()
 	begins, local, last, pending := w.offset("times", 0, earliest), w.offset("times", 0, earliestLocal), w.offset("times", 0, latestTiered), w.offset("times", 0, earliestPending)
-	if end := w.offset("times", 0, -1); begins != 0 || last < local-1 || pending <= last || pending > end || end != records {
+	if end := w.offset("times", 0, -1); begins != 0 || last < local-1 || pending != -1 && (pending <= last || pending > end) || end != records {
 		t.Errorf("the log has %d to %d, Redis from %d, the last tiered is %d, the first that is not %d", begins, end, local, last, pending)
 	}
 	for o := range int64(largest) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,12 +78,29 @@ func openS3(ctx context.Context, s S3) (Store, error) {
 // that met another one.
 func retryer(attempts int, backoff time.Duration) aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, backoff, ratelimit.None
+		o.MaxAttempts, o.Backoff, o.RateLimiter = attempts, pauses{most: backoff, drawn: retry.NewExponentialJitterBackoff(backoff)}, ratelimit.None
 		o.Retryables = append(o.Retryables,
 			retry.RetryableHTTPStatusCode{Codes: map[int]struct{}{http.StatusTooManyRequests: {}}},
 			retry.RetryableErrorCode{Codes: map[string]struct{}{"ConditionalRequestConflict": {}, "OperationAborted": {}}},
 		)
 	})
+}
+
+// pauses are drawn by chance, from a range that doubles, and at least as long as the server asks for with Retry-After, within a bound.
+type pauses struct {
+	most  time.Duration
+	drawn retry.BackoffDelayer
+}
+
+// BackoffDelay implements retry.BackoffDelayer.
+func (p pauses) BackoffDelay(attempt int, err error) (time.Duration, error) {
+	d, failed := p.drawn.BackoffDelay(attempt, err)
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && failed == nil {
+		if seconds, err := strconv.ParseUint(answer.Response.Header.Get("Retry-After"), 10, 31); err == nil {
+			d = min(p.most, max(d, time.Duration(seconds)*time.Second))
+		}
+	}
+	return d, failed
 }
 
 // object splits s3://bucket/key; s3a and s3n are what Hadoop's writers call it. A key is as it is: nothing of it is encoded.

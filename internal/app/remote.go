@@ -72,8 +72,8 @@ func (b *Broker) prepareRemote(ctx context.Context) error {
 func (b *Broker) checkStore(objects store.Store) {
 	ctx, cancel := context.WithTimeout(context.Background(), remoteCheckTimeout)
 	defer cancel()
-	_, err := objects.Size(ctx, tablesPlace(&b.cfg)+"/check")
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	_, err := objects.Folders(ctx, tablesPlace(&b.cfg)+"/") // a missing bucket shows in a listing only
+	if err != nil {
 		b.log.Warn("the store of the remote tier cannot be used now; nothing is copied to it until it can", remotePathSetting, b.cfg.Storage.Remote.Path, "error", err)
 	}
 }

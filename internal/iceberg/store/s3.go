@@ -62,6 +62,9 @@ func openS3(ctx context.Context, s S3) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
+	if s.AccessKeyID == "" {
+		c.Credentials = aws.NewCredentialsCache(&chain{c.Credentials})
+	}
 	if c.Region == "" {
 		c.Region = "us-east-1" // servers other than AWS's do not care, but the signature needs one
 	}
@@ -250,6 +253,17 @@ func contentMD5(stack *middleware.Stack) error {
 	}
 	_, _ = stack.Finalize.Remove("addInputChecksumTrailer") // there is none with plain HTTP
 	return smithyhttp.AddContentChecksumMiddleware(stack)
+}
+
+// chain is where the SDK looks for keys. What it says when it finds none is about the last place alone.
+type chain struct{ aws.CredentialsProvider }
+
+func (c *chain) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	keys, err := c.CredentialsProvider.Retrieve(ctx)
+	if err != nil {
+		err = fmt.Errorf("no keys: none are set (s3.access-key-id, s3.secret-access-key), and the AWS SDK finds none in AWS_ACCESS_KEY_ID, its files or the machine's role: %w", err)
+	}
+	return keys, err
 }
 
 // wrapS3 names the object, and the kind of what happened.

@@ -83,6 +83,18 @@ func TestRefusalsAreToldApart(t *testing.T) {
 	}
 }
 
+func TestWithoutKeysItSaysWhereTheyMayBe(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
+		t.Setenv(name, "")
+	}
+	s := open(t, "s3://b", store.S3{Region: "r", Endpoint: "http://127.0.0.1:1", PathStyle: true, Attempts: 1})
+	if _, err := s.Size(t.Context(), "s3://b/x"); err == nil || !strings.Contains(err.Error(), "s3.access-key-id") || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
+		t.Errorf("without keys: %v", err)
+	}
+}
+
 func TestTransientRefusalsAreTriedAgain(t *testing.T) {
 	server := script(t, func(n int, w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

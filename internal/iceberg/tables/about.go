@@ -106,7 +106,8 @@ func (s *State) Property(name string) string { return s.version.Metadata.Propert
 // Deleting tells that the table is being deleted.
 func (s *State) Deleting() bool { return s.Property(DeletingProperty) == "true" }
 
-// Ranges are the offsets that a snapshot which copied records tells of in its summary, as <partition>:<first>-<end>.
+// Ranges are the offsets that a snapshot which copied records tells of in its summary, as <partition>:<first>-<last>; the summary has
+// the end in the place of the last.
 func Ranges(summary map[string]string) []string {
 	var partitions []int
 	for name := range summary {
@@ -119,7 +120,9 @@ func Ranges(summary map[string]string) []string {
 	slices.Sort(partitions)
 	list := make([]string, len(partitions))
 	for i, p := range partitions {
-		list[i] = strconv.Itoa(p) + ":" + summary[rangeProperty+strconv.Itoa(p)]
+		first, text, _ := strings.Cut(summary[rangeProperty+strconv.Itoa(p)], "-")
+		end, _ := strconv.ParseInt(text, 10, 64)
+		list[i] = fmt.Sprintf("%d:%s-%d", p, first, end-1)
 	}
 	return list
 }

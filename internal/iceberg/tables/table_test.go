@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -144,5 +145,12 @@ func TestManyAppends(t *testing.T) {
 	}
 	if n := len(table.files.manifests); n > 25 {
 		t.Errorf("%d manifests after 60 appends: they are not merged", n)
+	}
+}
+
+func TestRangesOfACopyAreTold(t *testing.T) {
+	got := Ranges(map[string]string{"korvet.range.10": "5-6", "korvet.range.2": "0-3000", "korvet.range.x": "1-2", "added-records": "1"})
+	if want := []string{"2:0-2999", "10:5-5"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/config"
 	"github.com/korvet-io/korvet/internal/httpapi"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/kafka/server"
 	"github.com/korvet-io/korvet/internal/metrics"
 	"github.com/korvet-io/korvet/internal/redisproc"
@@ -43,6 +44,7 @@ type Broker struct {
 	child                       *redisproc.Process // nil: the Redis is somebody else's
 	state                       readiness
 	storeFails                  atomic.Bool // the newest request to the store of the remote tier that tells
+	watchStore                  store.Store // the store, if it was away at the start; else nil
 
 	cancel  context.CancelFunc // ends what runs in the background
 	running sync.WaitGroup
@@ -73,6 +75,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 			b.fail(err)
 		}
 	})
+	b.running.Go(func() { b.awaitStore(background) })
 	b.running.Go(func() {
 		if err := b.serve(background); err != nil && background.Err() == nil {
 			b.fail(err)
@@ -217,7 +220,11 @@ func (b *Broker) reach(ctx context.Context) (*parts, error) {
 		if ctx.Err() != nil || !isAway(err) {
 			return nil, err
 		}
-		if b.state.set(reasonRedis, "Redis is away: "+err.Error()) {
+		if away, ok := errors.AsType[*unknownLoss](err); ok {
+			if b.state.set(reasonRedis, away.Error()) {
+				b.log.Error("this Redis has nothing, and the store, which may have tables of an earlier one, does not answer; clients are served as soon as it does", "error", err)
+			}
+		} else if b.state.set(reasonRedis, "Redis is away: "+err.Error()) {
 			what := "Redis does not answer; clients are served as soon as it does"
 			if !b.cfg.Broker.Enabled {
 				what = "Redis does not answer; the storage worker starts as soon as it does"

@@ -59,6 +59,9 @@ func (e awayError) Unwrap() error { return e.error }
 
 func isAway(err error) bool {
 	var away awayError
+	if _, unknown := errors.AsType[*unknownLoss](err); unknown {
+		return true
+	}
 	return !isPermanent(err) && (errors.As(err, &away) || errors.Is(err, metadata.ErrUnavailable))
 }
 

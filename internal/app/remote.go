@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,7 @@ import (
 const remotePathSetting = "korvet.storage.remote.path"
 
 // remoteCheckTimeout bounds the look at the store when the broker starts.
-const remoteCheckTimeout = 10 * time.Second
+const remoteCheckTimeout = 5 * time.Second
 
 func storeOptions(c *config.S3) store.S3 {
 	return store.S3{Region: c.Region, Endpoint: c.Endpoint, PathStyle: c.PathStyle, AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, Timeout: c.Timeout, Attempts: c.Attempts}
@@ -53,44 +52,65 @@ func (b *Broker) prepareRemote(ctx context.Context) error {
 	if r.Path == "" {
 		return nil
 	}
-	objects, err := store.Open(ctx, r.Path, storeOptions(&r.S3))
+	options := storeOptions(&r.S3)
+	options.Attempts, options.Timeout = 1, remoteCheckTimeout // who is away is asked again later
+	objects, err := store.Open(ctx, r.Path, options)
 	if err != nil {
 		return fmt.Errorf("%s=%s: %w", remotePathSetting, r.Path, err)
 	}
-	if dir, isFile := strings.CutPrefix(r.Path, "file://"); isFile {
-		if err := writableDir(dir); err != nil {
-			return fmt.Errorf("%s=%s: %w", remotePathSetting, r.Path, err)
-		}
-		return nil
+	err = b.checkStore(ctx, objects)
+	switch {
+	case err == nil:
+	case store.Unusable(err):
+		return fmt.Errorf("%s=%s: %w%s", remotePathSetting, r.Path, err, cure(err))
+	default:
+		b.log.Warn("the store of the remote tier cannot be used now; nothing is copied to it until it can", remotePathSetting, r.Path, "error", err)
+		b.storeFails.Store(true)
+		b.watchStore = objects
 	}
-	b.running.Go(func() { b.checkStore(objects) })
 	return nil
 }
 
-// checkStore warns early of a store that refuses or does not answer; it may be away for a while, and topics that are not tiered
-// do not need it.
-func (b *Broker) checkStore(objects store.Store) {
-	ctx, cancel := context.WithTimeout(context.Background(), remoteCheckTimeout)
+// checkStore looks at the store with one request.
+func (b *Broker) checkStore(ctx context.Context, objects store.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, remoteCheckTimeout)
 	defer cancel()
-	_, err := objects.Folders(ctx, tablesPlace(&b.cfg)+"/") // a missing bucket shows in a listing only
-	if err != nil {
-		b.log.Warn("the store of the remote tier cannot be used now; nothing is copied to it until it can", remotePathSetting, b.cfg.Storage.Remote.Path, "error", err)
+	return store.Check(ctx, objects, tablesPlace(&b.cfg))
+}
+
+// awaitStore asks a store that was away at the start until it answers: nobody else may need it for long.
+func (b *Broker) awaitStore(ctx context.Context) {
+	for b.watchStore != nil && b.storeFails.Load() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(storePause):
+		}
+		err := b.checkStore(ctx, b.watchStore)
+		switch {
+		case err == nil:
+			if b.storeFails.Swap(false) {
+				b.log.Info("the store of the remote tier answers")
+			}
+		case store.Unusable(err):
+			b.log.Error("the store of the remote tier cannot be used with these settings"+cure(err), remotePathSetting, b.cfg.Storage.Remote.Path, "error", err)
+			return
+		}
 	}
 }
 
-// writableDir makes a directory, unless it is there, and sees that files can be made in it.
-func writableDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("create directory: %w", err)
+// storePause is how long after a store that was away at the start did not answer it is asked again.
+const storePause = 2 * time.Second
+
+// cure says which settings are meant by what is wrong with a store.
+func cure(err error) string {
+	switch {
+	case errors.Is(err, store.ErrDirectory), errors.Is(err, store.ErrNoBucket):
+		return ""
+	case errors.Is(err, store.ErrDenied):
+		return ". See to korvet.storage.remote.s3.access-key-id and korvet.storage.remote.s3.secret-access-key, or to where the AWS SDK finds keys: they need GetObject, PutObject, DeleteObject, AbortMultipartUpload and ListBucket there"
 	}
-	f, err := os.CreateTemp(dir, ".korvet-check-")
-	if err != nil {
-		return fmt.Errorf("write to directory: %w", err)
-	}
-	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return fmt.Errorf("write to directory: %w", err)
-	}
-	return nil
+	return ". See to korvet.storage.remote.s3.region, korvet.storage.remote.s3.endpoint and korvet.storage.remote.s3.path-style-access"
 }
 
 // openRemote opens the remote tier, if there is one.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/korvet-io/korvet/internal/epoch"
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
@@ -216,14 +217,20 @@ func epochAt(ms int64) int32 {
 func hexID(id uuid.UUID) string { return strings.ReplaceAll(id.String(), "-", "") }
 
 // Lost tells, of a Redis whose namespace is empty, which topic's table is there all the same; "": there is none. Tables that are
-// being deleted, or that cannot be read, do not count.
+// being deleted do not count, damaged ones do.
 func Lost(ctx context.Context, s Source) (topic string, err error) {
 	err = remote.Discover(ctx, s.Settings, s.Store, func(f *remote.Found) error {
-		if f.Err == nil && !f.About.Deleting {
+		switch {
+		case errors.Is(f.Err, chain.ErrCorrupt):
+			topic = f.Name
+		case f.Err != nil:
+			return f.Err
+		case f.About.Deleting:
+			return nil
+		default:
 			topic = f.Topic
-			return errFound
 		}
-		return nil
+		return errFound
 	})
 	if errors.Is(err, errFound) {
 		err = nil

@@ -28,10 +28,12 @@ const unfinished = ".unfinished-"
 func openFiles(location string) (Store, error) {
 	root, err := path(location)
 	if err == nil {
-		err = makeDirs(root, "/")
+		if err = makeDirs(root, "/"); err != nil {
+			err = fmt.Errorf("%w: %w", ErrDirectory, err)
+		}
 	}
 	if err != nil {
-		return nil, wrap("open", location, err)
+		return nil, fmt.Errorf("open %s: %w", location, err)
 	}
 	return files{root: root}, nil
 }
@@ -208,17 +210,22 @@ func readSmall(r io.Reader) ([]byte, error) {
 
 // wrap names the object, and the kind of what happened.
 func wrap(verb, location string, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
-		err = errors.Join(ErrFull, err)
-	case errors.Is(err, fs.ErrNotExist):
-		err = errors.Join(ErrNotFound, err)
-	case errors.Is(err, fs.ErrExist):
-		err = errors.Join(ErrExists, err)
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
-		err = errors.Join(ErrDenied, err)
 	}
-	return fmt.Errorf("%s %s: %w", verb, location, err)
+	return fmt.Errorf("%s %s: %w", verb, location, wrapKind(err))
+}
+
+func wrapKind(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%w: %w", ErrExists, err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
+		return fmt.Errorf("%w: %w", ErrDenied, err)
+	}
+	return err
 }

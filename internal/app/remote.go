@@ -108,9 +108,9 @@ func cure(err error) string {
 	case errors.Is(err, store.ErrDirectory), errors.Is(err, store.ErrNoBucket):
 		return ""
 	case errors.Is(err, store.ErrDenied):
-		return ". See to korvet.storage.remote.s3.access-key-id and korvet.storage.remote.s3.secret-access-key, or to where the AWS SDK finds keys: they need GetObject, PutObject, DeleteObject, AbortMultipartUpload and ListBucket there"
+		return "; see to korvet.storage.remote.s3.access-key-id and korvet.storage.remote.s3.secret-access-key, or to where the AWS SDK finds keys: they need GetObject, PutObject, DeleteObject, AbortMultipartUpload and ListBucket there"
 	}
-	return ". See to korvet.storage.remote.s3.region, korvet.storage.remote.s3.endpoint and korvet.storage.remote.s3.path-style-access"
+	return "; see to korvet.storage.remote.s3.region, korvet.storage.remote.s3.endpoint and korvet.storage.remote.s3.path-style-access"
 }
 
 // openRemote opens the remote tier, if there is one.

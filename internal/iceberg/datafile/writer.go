@@ -175,6 +175,9 @@ func (w *Writer) note(r *Row) {
 
 // flush gives the rows that wait to the columns.
 func (w *Writer) flush() error {
+	if w.waiting == 0 {
+		return nil
+	}
 	for i, c := range w.columns {
 		if _, err := c.WriteRowValues(w.values[i]); err != nil {
 			return fmt.Errorf("write column %d: %w", i, err)

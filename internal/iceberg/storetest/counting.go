@@ -10,7 +10,7 @@ import (
 
 // Asked is one operation that was asked of a store.
 type Asked struct {
-	Operation string // put, put-if-absent, range, read, size, list, folders or delete
+	Operation string // put, put-if-absent, range, read, size, list, folders, clear or delete
 	Location  string // of delete: the first
 	Off       int64  // of range
 	Bytes     int    // of range, read and put-if-absent
@@ -103,6 +103,13 @@ func (c *Counting) Folders(ctx context.Context, folder string) ([]string, error)
 	names, err := c.Store.Folders(ctx, folder)
 	c.note(Asked{Operation: "folders", Location: folder}, err)
 	return names, err
+}
+
+// Clear implements store.Store.
+func (c *Counting) Clear(ctx context.Context, folder string) error {
+	err := c.Store.Clear(ctx, folder)
+	c.note(Asked{Operation: "clear", Location: folder}, err)
+	return err
 }
 
 // Delete implements store.Store.

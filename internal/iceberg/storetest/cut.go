@@ -140,3 +140,8 @@ func (c *Cut) Folders(ctx context.Context, folder string) (names []string, err e
 func (c *Cut) Delete(ctx context.Context, locations []string) error {
 	return c.do(func() error { return c.Store.Delete(ctx, locations) })
 }
+
+// Clear implements store.Store.
+func (c *Cut) Clear(ctx context.Context, folder string) error {
+	return c.do(func() error { return c.Store.Clear(ctx, folder) })
+}

@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,12 +93,21 @@ func TestACatalogThatCommitsWithoutAnAnswerIsAskedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy, lose := httputil.NewSingleHostReverseProxy(upstream), ""
-	commits := 0
+	proxy := httputil.NewSingleHostReverseProxy(upstream)
+	var mu sync.Mutex
+	lose, commits := "", 0
+	loses := func(how string) (seen int) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen, lose, commits = commits, how, 0
+		return seen
+	}
 	proxy.ModifyResponse = func(r *http.Response) error {
 		if r.Request.Method != http.MethodPost || !strings.HasSuffix(r.Request.URL.Path, "/tables/events") {
 			return nil
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		commits++
 		if lose == "hang up" {
 			panic(http.ErrAbortHandler)
@@ -116,19 +126,19 @@ func TestACatalogThatCommitsWithoutAnAnswerIsAskedAgain(t *testing.T) {
 	for i, how := range []string{"answer 500", "hang up"} {
 		base, first := state(t, tb), int64(i*100)
 		added := []Added{put(t, tb, 0, first, first+100)}
-		lose, commits = how, 0
+		loses(how)
 		after, err := tb.Append(t.Context(), base, 1, added)
-		lose = ""
-		if err == nil && after.Ends[0] != first+100 || errors.Is(err, chain.ErrConflict) && commits == 1 {
+		seen := loses("")
+		if err == nil && after.Ends[0] != first+100 || errors.Is(err, chain.ErrConflict) && seen == 1 {
 			t.Errorf("%s: %v", how, err)
 		}
-		if seen := state(t, tb); seen.Ends[0] != first+100 {
-			t.Errorf("%s: the table ends at %d", how, seen.Ends[0])
+		if s := state(t, tb); s.Ends[0] != first+100 {
+			t.Errorf("%s: the table ends at %d", how, s.Ends[0])
 		}
 		if _, err := tb.Append(t.Context(), base, 1, added); err == nil {
 			t.Errorf("%s: the same was added again", how)
 		}
-		if commits == 0 {
+		if seen == 0 {
 			t.Errorf("%s: no commit was lost", how)
 		}
 	}

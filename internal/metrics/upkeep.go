@@ -20,7 +20,9 @@ func newUpkeep(m *Metrics) upkeep {
 		u.done.WithLabelValues(operation).Add(0)
 		u.failures.WithLabelValues(operation).Add(0)
 	}
-	u.failures.WithLabelValues("table").Add(0)
+	for _, operation := range []string{"table", "describe"} {
+		u.failures.WithLabelValues(operation).Add(0)
+	}
 	return u
 }
 

@@ -111,6 +111,18 @@ type SegmentEvent struct {
 	Bytes       int64 // of the data file; 0 where it is not known yet
 }
 
+// takenOut tells that data files are no longer of a topic's table. Their objects stay for those who read them.
+func takenOut(topic *metadata.Topic, files []tables.File) []SegmentEvent {
+	events := make([]SegmentEvent, 0, len(files))
+	for _, f := range files {
+		events = append(events, SegmentEvent{
+			State: DeleteSegmentStarted, Topic: topic.Name, TopicID: topic.ID, Partition: f.Partition,
+			First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
+		})
+	}
+	return events
+}
+
 // Events takes what happens to remote segments, in order for each partition. It must not block for long: what it cannot take
 // is lost.
 type Events interface {

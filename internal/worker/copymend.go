@@ -121,7 +121,7 @@ func (c *Copier) cut(ctx context.Context, j *CopyJob, table Table, state *tables
 		c.Log.Warn("redis lost the end of a log that its table had, and other records have these offsets since: the table was truncated",
 			"topic", j.Topic.Name, "partition", p, "offset", cut.At, "end_before", state.Ends[p], "end", cut.End)
 	}
-	c.tellTruncated(ctx, j, gone)
+	c.tell(ctx, j.fence(), takenOut(j.Topic, gone)...)
 	return after, nil
 }
 
@@ -150,16 +150,4 @@ func (c *Copier) stillCut(ctx context.Context, j *CopyJob, cuts map[int32]tables
 		}
 	}
 	return nil
-}
-
-// tellTruncated tells that data files are no longer of the table.
-func (c *Copier) tellTruncated(ctx context.Context, j *CopyJob, gone []tables.File) {
-	var events []SegmentEvent
-	for _, f := range gone {
-		events = append(events, SegmentEvent{
-			State: DeleteSegmentStarted, Topic: j.Topic.Name, TopicID: j.Topic.ID, Partition: f.Partition,
-			First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
-		})
-	}
-	c.tell(ctx, j.fence(), events...)
 }

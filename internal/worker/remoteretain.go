@@ -44,24 +44,11 @@ func (k *Keeper) retain(ctx context.Context, table KeptTable, s *tables.State, j
 	}
 	if len(gone) > 0 {
 		k.Observer.UpkeepDone("drop", len(gone))
-		k.tellDropped(ctx, job, gone)
+		if k.Events != nil {
+			k.Events.RemoteSegments(ctx, job.Partitions[0].Fence, takenOut(job.Topic, gone))
+		}
 	}
 	return after, nil
-}
-
-// tellDropped tells that data files are no longer of the table. Their objects stay for those who read them.
-func (k *Keeper) tellDropped(ctx context.Context, job *KeepJob, files []tables.File) {
-	if k.Events == nil {
-		return
-	}
-	var events []SegmentEvent
-	for _, f := range files {
-		events = append(events, SegmentEvent{
-			State: DeleteSegmentStarted, Topic: job.Topic.Name, TopicID: job.Topic.ID, Partition: f.Partition,
-			First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
-		})
-	}
-	k.Events.RemoteSegments(ctx, job.Partitions[0].Fence, events)
 }
 
 // ignoreConflict leaves to the next tick what another commit came before.

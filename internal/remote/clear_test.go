@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 	"github.com/korvet-io/korvet/internal/metadata"
 )
 
@@ -112,6 +114,41 @@ func TestATableThatIsHalfDeletedSaysSo(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "korvet", "orders")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its folder: %v", err)
+	}
+}
+
+// A process may die between any two operations of a deletion: whoever looks then finds the whole table, one that says of itself that
+// it is being deleted, or none, and whoever goes on leaves nothing.
+func TestADeletionThatDiesAnywhereIsFinished(t *testing.T) {
+	p := newPlace(t)
+	whole := p.tier.Store
+	for _, how := range []storetest.How{storetest.Before, storetest.After} {
+		for n, died := 0, true; died; n++ {
+			name := fmt.Sprintf("orders_%d_%d", how, n)
+			e, _ := p.table(name)
+			cut := storetest.NewCut(whole)
+			cut.Limit(n, how, nil)
+			p.tier.Store = cut
+			p.tier.Forget(e)
+			err := p.tier.Clear(t.Context(), e)
+			p.tier.Store = whole
+			p.tier.Forget(e)
+			if died = cut.Dead(); died != (err != nil) {
+				t.Fatalf("after %d operations: died %v, %v", n, died, err)
+			}
+			if _, err := p.tier.Table(e).State(t.Context()); err != nil && !errors.Is(err, chain.ErrNoTable) {
+				t.Errorf("after %d operations: %v", n, err)
+			}
+			if err := p.tier.Clear(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(p.dir, "korvet", name)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("after %d operations its folder is left: %v", n, err)
+			}
+			if !died && n < 5 {
+				t.Errorf("died %d times only", n)
+			}
+		}
 	}
 }
 

@@ -90,45 +90,35 @@ func (o *offsets) PutEntry(e *redisstream.Entry) bool {
 }
 
 func TestWorkerThatDiesBetweenAnyTwoOperationsCopiesAllOnce(t *testing.T) {
-	c := newCopyRig(t)
-	c.set.TargetFileBytes, c.set.RowGroupBytes, c.set.Threads = 4000, 2000, 1
-	number := 0
-	try := func(commands, operations int, how storetest.How) (died bool) {
-		number++
-		p := c.tiered(fmt.Sprintf("t%d", number), map[string]string{"local.retention.ms": "60000"})
-		c.topics.topics = c.topics.topics[len(c.topics.topics)-1:]
-		for range 3 {
-			p.addSealed(40, time.Hour, 50)
+	onEachPlace(t, func(t *testing.T, c *copyRig) {
+		c.set.TargetFileBytes, c.set.RowGroupBytes, c.set.Threads = 4000, 2000, 1
+		number := 0
+		try := func(commands, operations int, how storetest.How) (died bool) {
+			number++
+			p := c.tiered(fmt.Sprintf("t%d", number), map[string]string{"local.retention.ms": "60000"})
+			c.topics.topics = c.topics.topics[len(c.topics.topics)-1:]
+			for range 3 {
+				p.addSealed(40, time.Hour, 50)
+			}
+			p.add(3, 0, 50)
+			died = c.mortal(commands, operations, how).works(c, 2)
+			c.everywhere(p, p.next)
+			c.storage = c.worker("1/next")
+			c.storage.Gone = func(string) bool { return true }
+			c.storage.Copier = c.copier(c.shard)
+			for range 3 {
+				c.tick()
+			}
+			c.holds(p, 0, 120)
+			p.places(0, 120, 120)
+			p.expect(0, 120)
+			return died
 		}
-		p.add(3, 0, 50)
-		died = c.mortal(commands, operations, how).works(c, 2)
-		c.everywhere(p, p.next)
-		c.storage = c.worker("1/next")
-		c.storage.Gone = func(string) bool { return true }
-		c.storage.Copier = c.copier(c.shard)
-		for range 3 {
-			c.tick()
+		if try(never, never, storetest.Before) {
+			t.Fatal("died of nothing")
 		}
-		c.holds(p, 0, 120)
-		p.places(0, 120, 120)
-		p.expect(0, 120)
-		return died
-	}
-	if try(never, never, storetest.Before) {
-		t.Fatal("died of nothing")
-	}
-	for name, one := range map[string]func(n int) bool{
-		"commands to Redis":                         func(n int) bool { return try(n, never, storetest.Before) },
-		"operations of the store":                   func(n int) bool { return try(never, n, storetest.Before) },
-		"operations, and one that was not answered": func(n int) bool { return try(never, n, storetest.After) },
-	} {
-		n := 0
-		for one(n) {
-			n++
-		}
-		t.Logf("died after each of %d %s", n, name)
-		if n < 10 {
-			t.Errorf("died %d times only", n)
-		}
-	}
+		atEach(t, "commands to Redis", 1, 10, func(n int) bool { return try(n, never, storetest.Before) })
+		atEach(t, "operations of the store", 1, 10, func(n int) bool { return try(never, n, storetest.Before) })
+		atEach(t, "operations, and one that was not answered", 1, 10, func(n int) bool { return try(never, n, storetest.After) })
+	})
 }

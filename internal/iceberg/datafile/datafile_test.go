@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"sync"
 	"testing"
 
 	"github.com/korvet-io/korvet/internal/record"
@@ -14,13 +15,16 @@ import (
 // memory is a data file in memory that counts how it is read.
 type memory struct {
 	data  []byte
+	mu    sync.Mutex // ranges are read side by side
 	reads int
 	bytes int
 }
 
 func (m *memory) ReadRange(_ context.Context, p []byte, off int64) error {
+	m.mu.Lock()
 	m.reads++
 	m.bytes += len(p)
+	m.mu.Unlock()
 	if off < 0 || off+int64(len(p)) > int64(len(m.data)) {
 		return fmt.Errorf("range %d+%d of %d", off, len(p), len(m.data))
 	}

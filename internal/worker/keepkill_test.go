@@ -1,0 +1,133 @@
+package worker
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	objectstore "github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/storetest"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/remote"
+)
+
+// long tells whether tests take minutes.
+var long = os.Getenv("KORVET_TEST_LONG") != ""
+
+// onEachPlace runs a test on a directory, and in the long form on an S3 server, too.
+func onEachPlace(t *testing.T, test func(t *testing.T, c *copyRig)) {
+	t.Run("file", func(t *testing.T) { test(t, newCopyRig(t)) })
+	if !long {
+		return
+	}
+	t.Run("s3", func(t *testing.T) {
+		s3 := storetest.Start(t)
+		root := s3.Location() + "/tier"
+		plain, err := objectstore.Open(t.Context(), root, s3.Options(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, newCopyRigOn(newRig(t), root, plain))
+	})
+}
+
+// atEach has a worker die at each of a number of places, which are tried until one dies no more; in the short form at some of them.
+func atEach(t *testing.T, what string, every, least int, dies func(n int) bool) {
+	t.Helper()
+	step := 1
+	if !long {
+		step = every
+	}
+	n := rand.IntN(step)
+	for dies(n) {
+		n += step
+	}
+	t.Logf("died after up to %d %s", n-step, what)
+	if n < least {
+		t.Errorf("died after up to %d %s only", n-step, what)
+	}
+}
+
+type noUpkeep struct{}
+
+func (noUpkeep) TablesKept(_, _, _, _ map[string]int64) {}
+func (noUpkeep) UpkeepDone(string, int)                 {}
+func (noUpkeep) UpkeepFailed(string)                    {}
+
+// keeperOn makes a keeper on a store and a Redis.
+func (c *copyRig) keeperOn(s objectstore.Store, redis *redisstream.Shard) *Keeper {
+	c.Helper()
+	log := slog.New(slog.DiscardHandler)
+	tier, err := remote.Open(c.Context(), remote.Settings{Path: c.root, Namespace: "korvet"}, c.tables, chain.NoHint{}, log)
+	if err != nil {
+		c.Fatal(err)
+	}
+	tier.Store = s
+	return NewKeeper(KeeperDependencies{
+		Redis: redis, Times: remote.NewReader(tier, remote.DefaultReaderSettings(), nil), Observer: noUpkeep{}, Log: log,
+		Tables: func(topic uuid.UUID) (KeptTable, bool) {
+			e, ok := c.tables.find(topic)
+			return tier.Table(e), ok
+		},
+		Settings: func() KeepSettings {
+			return KeepSettings{Snapshots: tables.Rules{MaxAge: time.Hour, MinCount: 1, MaxCount: 2}, NoMerge: true, OrphanAge: time.Hour}
+		},
+	})
+}
+
+// Retention raises the log start in Redis and takes files out of the table, on both sides of the tiers: a worker may die in between
+// at any place. What is within retention is in the table once, and whoever goes on comes to the same end.
+func TestWorkerThatDiesDuringRetentionOfATableKeepsWhatIsYoung(t *testing.T) {
+	onEachPlace(t, func(t *testing.T, c *copyRig) {
+		c.set.TargetFileBytes, c.set.RowGroupBytes, c.set.Threads = 4000, 2000, 1
+		number := 0
+		try := func(commands, operations int, how storetest.How) (died bool) {
+			number++
+			p := c.tiered(fmt.Sprintf("r%d", number), map[string]string{"local.retention.ms": "60000", "retention.ms": "-1"})
+			c.topics.topics = c.topics.topics[len(c.topics.topics)-1:]
+			for _, age := range []time.Duration{4 * time.Hour, 3 * time.Hour, time.Hour} {
+				p.addSealed(40, age, 50)
+				p.storage.Copier, p.storage.Keeper = c.copier(c.shard), nil
+				c.tick()
+			}
+			c.tick()
+			c.holds(p, 0, 120)
+			p.places(0, 120, 120)
+			p.topic.Config.RetentionMs = (2 * time.Hour).Milliseconds()
+			m := c.mortal(commands, operations, how)
+			m.storage.Keeper = c.keeperOn(m.store, m.storage.Redis.(*redisstream.Shard))
+			died = m.works(c, 4)
+			if v := p.view(); v.LogStart > 80 {
+				t.Fatalf("the log starts at %d: what is young begins at 80", v.LogStart)
+			}
+			rows := c.rows(p)
+			if n := len(rows); n < 40 || rows[n-1].Offset != 119 || rows[0].Offset != int64(120-n) {
+				t.Fatalf("%d rows are in the table", n)
+			}
+			c.storage = c.worker("1/next")
+			c.storage.Gone = func(string) bool { return true }
+			c.storage.Copier, c.storage.Keeper = c.copier(c.shard), c.keeperOn(c.plain, c.shard)
+			for range 4 {
+				if err := c.storage.RunOnce(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.holds(p, 80, 120)
+			p.places(80, 120, 120)
+			return died
+		}
+		if try(never, never, storetest.Before) {
+			t.Fatal("died of nothing")
+		}
+		atEach(t, "commands to Redis", 8, 8, func(n int) bool { return try(n, never, storetest.Before) })
+		atEach(t, "operations of the store", 12, 12, func(n int) bool { return try(never, n, storetest.Before) })
+		atEach(t, "operations, and one that was not answered", 12, 12, func(n int) bool { return try(never, n, storetest.After) })
+	})
+}

@@ -96,5 +96,20 @@ func (m *Migration) checkTimestamps(ctx context.Context) error {
 	if configs["message.timestamp.type"] == logAppendTime && !m.o.AppendTime {
 		return fmt.Errorf("topic %s has message.timestamp.type=%s: all records would get the time of the migration; set CreateTime, or allow it", m.o.Target, logAppendTime)
 	}
-	return nil
+	return m.checkAppendHeader(ctx, configs)
+}
+
+// appendHeader adds a header to what consumers read, and so to what is copied.
+const appendHeader = "log.append.timestamp.header"
+
+// checkAppendHeader refuses a target, with these settings, that would add the header to records that have it from the source.
+func (m *Migration) checkAppendHeader(ctx context.Context, target map[string]string) error {
+	if target[appendHeader] != "true" {
+		return nil
+	}
+	source, err := effective(ctx, m.o.From, m.source.name)
+	if err != nil || source[appendHeader] != "true" {
+		return err
+	}
+	return fmt.Errorf("%s=true at the source and at the target: records would have the header twice; with --config %s=false the copy keeps the source's append times, or set it to false at the source", appendHeader, appendHeader)
 }

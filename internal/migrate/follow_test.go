@@ -145,6 +145,25 @@ func TestTimestampsAreNotReplacedUnasked(t *testing.T) {
 	}
 }
 
+func TestTheHeaderOfAppendTimesIsNotAddedTwice(t *testing.T) {
+	w := newWorld(t)
+	w.create("orders", 1, "log.append.timestamp.header", "true")
+	w.produce("orders", []byte("one"))
+	o := w.options(w.client, "orders", "copy", 0)
+	if _, err := migrate.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("refused: %v", err)
+	}
+	no := "false"
+	o.Target, o.Configs = "copy2", map[string]*string{"log.append.timestamp.header": &no}
+	m, err := migrate.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Cutover(t.Context(), migrate.CutoverOptions{Quiet: time.Millisecond, Timeout: patience}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestVerifyFindsWhatIsNotAsInTheSource(t *testing.T) {
 	w := newWorld(t)
 	w.create("orders", 1)

@@ -54,6 +54,9 @@ func MakePlan(ctx context.Context, o Options, read bool) (*Plan, error) {
 	if values["message.timestamp.type"] == logAppendTime && !o.AppendTime {
 		p.Problems = append(p.Problems, "message.timestamp.type=LogAppendTime: all records would get the time of the migration; give another --config, or --allow-log-append-time")
 	}
+	if err := m.checkAppendHeader(ctx, values); err != nil {
+		p.Problems = append(p.Problems, err.Error())
+	}
 	if int(p.Partitions) != len(m.source.leaders) {
 		p.Notes = append(p.Notes, "the number of partitions changes: records go by their key, a key's order is kept, and groups read some records again")
 	}

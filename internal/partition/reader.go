@@ -91,7 +91,11 @@ func (r *reader) begin(epochs []redisstream.Epoch, req ReadRequest, dst []byte, 
 
 func (r *reader) take(e *redisstream.Entry) bool {
 	r.due(e.Record.Offset, e.AppendTime)
-	return r.values.decode(e) && r.put(r.withTime(&e.Record, int64(e.ID.Ms)), e.Size, e.AppendTime)
+	if !r.values.decode(e) {
+		return false
+	}
+	rec := r.withTime(&e.Record, int64(e.ID.Ms))
+	return r.put(rec, e.Size+len(rec.Headers)-len(e.Record.Headers), e.AppendTime)
 }
 
 // takeRemote takes a record of the remote tier.

@@ -78,6 +78,9 @@ func (p *Partition) readTiers(ctx context.Context, s logEnds, req ReadRequest, d
 	for {
 		if local := min(s.localStart(), s.high); req.Offset < local {
 			out, next, err := p.readRemote(ctx, s, req, local, dst)
+			if errors.Is(err, ErrRemote) {
+				err = p.stillThere(ctx, req.Offset, err)
+			}
 			if err != nil || len(out) > len(dst) || next < local {
 				return out, RemoteTier, err
 			}
@@ -93,6 +96,15 @@ func (p *Partition) readTiers(ctx context.Context, s logEnds, req ReadRequest, d
 			return dst, localTier, fmt.Errorf("%w: %d is below the log start, %d by now", ErrOffsetOutOfRange, req.Offset, s.logStart)
 		}
 	}
+}
+
+// stillThere gives the failure of a read of the remote tier, unless the offset is below the log start by now: then its data file, or
+// the whole table, may rightly be gone.
+func (p *Partition) stillThere(ctx context.Context, offset int64, err error) error {
+	if s, _, failed := p.look(ctx); failed == nil && offset < s.logStart {
+		return fmt.Errorf("%w: %d is below the log start, %d by now", ErrOffsetOutOfRange, offset, s.logStart)
+	}
+	return err
 }
 
 // remotePause is how long after a failure the remote tier is asked again.

@@ -158,6 +158,23 @@ func TestTheTiersReadAsOneLog(t *testing.T) {
 	}
 }
 
+// What retention or a tier that was turned off has just taken from the table is out of range, not damaged.
+func TestARemoteReadBelowALogStartThatRoseIsOutOfRange(t *testing.T) {
+	remote := &fakeRemote{}
+	f, ref, _ := tiers(t, remote, nil)
+	if got := f.readAll(ref, 3, 1000); len(got) != 57 {
+		t.Errorf("read %v", got)
+	}
+	f.raise(ref, 20)
+	remote.set(fmt.Errorf("%w: no table", partition.ErrRemote), nil)
+	if err := f.readAt(ref, 10); !errors.Is(err, partition.ErrOffsetOutOfRange) {
+		t.Errorf("below the new start: %v", err)
+	}
+	if err := f.readAt(ref, 25); !errors.Is(err, partition.ErrRemote) {
+		t.Errorf("above it: %v", err)
+	}
+}
+
 func TestHolesInTheRemoteTierArePassedOver(t *testing.T) {
 	remote := &fakeRemote{hole: func(o int64) bool { return o >= 12 && o < 35 || o%2 == 0 }}
 	f, ref, _ := tiers(t, remote, nil)

@@ -79,7 +79,10 @@ func (w *world) startBrokerAt(id int, ms uint64) *broker {
 	var ctx context.Context
 	ctx, b.end = context.WithCancel(w.ctx)
 	go b.dictionaries.Run(ctx)
-	d := partition.Dependencies{Shard: b.shard, Remote: w.openTier(log).reader(w), Dictionaries: b.dictionaries, Observer: silent{}, Log: log, Gone: w.isDead}
+	d := partition.Dependencies{
+		Shard: b.shard, Remote: w.openTier(log).reader(w), Tiered: func(ref partition.Ref) bool { return w.store.TableMayHave(ref.ID, ref.Partition) },
+		Dictionaries: b.dictionaries, Observer: silent{}, Log: log, Gone: w.isDead,
+	}
 	if ms > 0 {
 		start := time.Now()
 		d.Clock = &partition.Clock{Now: func() time.Duration { return time.Since(start) }, RedisTime: ms, Token: rand.Text}

@@ -189,7 +189,7 @@ func (f *demoFlags) stream(ctx context.Context, e *env, broker *app.Broker, c *c
 	if terminal == nil {
 		fmt.Fprintf(e.out, "kafka %s, http %s, redis %s, topic %s\n", places.Kafka, places.HTTP, places.Redis, demo.Topic)
 		if places.Catalog != "" {
-			fmt.Fprintf(e.out, "tables at %s (Iceberg REST catalog), in DuckDB: %s\n", places.Catalog, strings.Join(places.SQL(), " "))
+			fmt.Fprintf(e.out, "tables at %s (Iceberg REST catalog), in DuckDB: %s\n", places.Catalog, strings.Join(strings.Fields(strings.Join(places.SQL(), " ")), " "))
 		}
 	}
 	acked, err := demo.Run(ctx, demo.Options{

@@ -78,7 +78,7 @@ func (p Places) SQL() []string {
 	return []string{
 		"INSTALL iceberg; LOAD iceberg;",
 		"ATTACH '' AS k (TYPE iceberg, AUTHORIZATION_TYPE 'none',",
-		"ENDPOINT '" + p.Catalog + "');",
+		"  ENDPOINT '" + p.Catalog + "');",
 		fmt.Sprintf("SELECT type, country, count(*) FROM k.%s.%s GROUP BY ALL;", p.Namespace, Topic),
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Remote is the remote tier.
 type Remote struct {
-	Path          string // file:///dir or s3://bucket/prefix; empty: there is none
+	Path          string // a URL: file, s3, gs, abfs or abfss; empty: there is none
 	LogPartitions int32  // of __remote_log_metadata
 	S3            S3
 	RowGroupSize  Bytes // of records as they are before they are encoded
@@ -52,7 +52,7 @@ func remoteSettings() []setting {
 	const group = "korvet.storage.remote."
 	return []setting{
 		{name: group + "path", field: func(c *Config) any { return &of(c).Path }, check: remotePath,
-			doc: "Where sealed segments of topics with `remote.storage.enable=true` are copied to: `file:///directory` or `s3://bucket/prefix`. The same for every broker and worker. Unset: there is no remote tier. See [tiered storage](tiered-storage.md)."},
+			doc: "Where sealed segments of topics with `remote.storage.enable=true` are copied to: `file:///directory`, `s3://bucket/prefix`, `gs://bucket/prefix` or `abfs://container@account.dfs.core.windows.net/prefix` ([object stores](object-stores.md) has which are tested). The same for every broker and worker. Unset: there is no remote tier. See [tiered storage](tiered-storage.md)."},
 		{name: group + "s3.region", field: func(c *Config) any { return &of(c).S3.Region },
 			doc: "Region of the bucket. Unset: as the AWS SDK finds it, else us-east-1."},
 		{name: group + "s3.endpoint", field: func(c *Config) any { return &of(c).S3.Endpoint }, check: endpoint,
@@ -113,21 +113,25 @@ func remotePath(v any) string {
 	if text == "" {
 		return ""
 	}
-	const form = "must be file:///directory or s3://bucket/prefix"
+	const form = "must be file:///directory, s3://bucket/prefix, gs://bucket/prefix or abfs://container@account.dfs.core.windows.net/prefix"
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
 		return form
+	case u.Scheme == "abfs" || u.Scheme == "abfss":
+		if _, secret := u.User.Password(); secret || u.User.Username() == "" || !strings.Contains(u.Host, ".") || u.RawQuery != "" || u.Fragment != "" {
+			return "must name a container and an account: abfs://container@account.dfs.core.windows.net/prefix"
+		}
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.ContainsAny(text, "%\\*?#"):
 		return form + ", without %, ?, #, *, @ and \\"
 	case u.Scheme == "file" && (u.Host != "" || !strings.HasPrefix(u.Path, "/")):
 		return "must name an absolute directory: file:///directory"
 	case u.Scheme == "file" && strings.Trim(u.Path, "/") == "":
 		return "must not be the root directory"
-	case u.Scheme == "s3" && u.Host == "":
-		return "must name a bucket: s3://bucket/prefix"
-	case u.Scheme != "file" && u.Scheme != "s3":
-		return form + "; other stores are not in this version"
+	case (u.Scheme == "s3" || u.Scheme == "gs") && u.Host == "":
+		return "must name a bucket: " + u.Scheme + "://bucket/prefix"
+	case u.Scheme != "file" && u.Scheme != "s3" && u.Scheme != "gs":
+		return form
 	}
 	for _, part := range strings.Split(strings.Trim(u.Path, "/"), "/") {
 		if part == "." || part == ".." || part == "" && strings.Trim(u.Path, "/") != "" {

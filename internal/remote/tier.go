@@ -28,7 +28,7 @@ type Registry interface {
 
 // Settings are those of the tier.
 type Settings struct {
-	Path      string // korvet.storage.remote.path: file:///dir or s3://bucket/prefix
+	Path      string // korvet.storage.remote.path: a URL
 	Namespace string // korvet.namespace
 	S3        store.S3
 	// MetadataCache bounds the bytes of tables' metadata files that are kept in memory; 0: none.

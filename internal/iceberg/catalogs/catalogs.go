@@ -83,13 +83,15 @@ func (s *Settings) database() error {
 
 var usedStore sync.Once
 
-// useStore has the library write to s3:// through a store of ours. It knows one for each scheme.
+// useStore has the library write to object stores through a store of ours. It knows one for each scheme.
 func useStore(objects store.Store) {
 	usedStore.Do(func() {
-		if !slices.Contains(iceio.GetRegisteredSchemes(), "s3") {
-			iceio.Register("s3", func(ctx context.Context, _ *url.URL, _ map[string]string) (iceio.IO, error) {
-				return fileio.New(context.WithoutCancel(ctx), objects), nil
-			})
+		for _, scheme := range []string{"s3", "gs", "abfs", "abfss"} {
+			if !slices.Contains(iceio.GetRegisteredSchemes(), scheme) {
+				iceio.Register(scheme, func(ctx context.Context, _ *url.URL, _ map[string]string) (iceio.IO, error) {
+					return fileio.New(context.WithoutCancel(ctx), objects), nil
+				})
+			}
 		}
 	})
 }

@@ -1,4 +1,4 @@
-// Package store holds the remote tier's objects: files below a directory (file://) or objects of a bucket (s3://). An object
+// Package store holds the remote tier's objects: files below a directory (file://) or objects of a bucket (s3://, gs://, abfs://). An object
 // is written whole, once, and never changed.
 package store
 
@@ -67,7 +67,7 @@ type S3 struct {
 	Backoff  time.Duration // at most so long is waited before a request is tried again; 0: DefaultBackoff
 }
 
-// Open makes the store of a location: a file:// or an s3:// URL.
+// Open makes the store of a location: a URL with one of the schemes file, s3, gs, abfs and abfss.
 func Open(ctx context.Context, location string, s S3) (Store, error) {
 	u, err := url.Parse(location)
 	if err != nil {
@@ -78,6 +78,10 @@ func Open(ctx context.Context, location string, s S3) (Store, error) {
 		return openFiles(location)
 	case u.Scheme == "s3" && u.Host != "":
 		return openS3(ctx, s)
+	case u.Scheme == "gs" && u.Host != "" && u.User == nil:
+		return openBlobs(ctx, u.Scheme, u.Host, s.Timeout)
+	case (u.Scheme == "abfs" || u.Scheme == "abfss") && u.Host != "" && u.User.Username() != "":
+		return openBlobs(ctx, u.Scheme, u.User.Username()+"@"+u.Host, s.Timeout)
 	}
-	return nil, fmt.Errorf("open store: %q is neither file:///directory nor s3://bucket/prefix", location)
+	return nil, fmt.Errorf("open store: %q is none of file:///directory, s3://bucket/prefix, gs://bucket/prefix and abfs://container@account.dfs.core.windows.net/prefix", location)
 }

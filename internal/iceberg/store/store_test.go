@@ -12,11 +12,15 @@ import (
 	"sync"
 	"testing"
 
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/memblob"
+
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 )
 
-// each runs a test on both stores, with a location that is empty.
+// each runs a test on all stores, with a location that is empty. What reaches Google's and Microsoft's clouds runs on buckets in
+// memory and in a directory: the real ones cannot be had here.
 func each(t *testing.T, test func(t *testing.T, s store.Store, at string)) {
 	t.Run("file", func(t *testing.T) {
 		at := "file://" + t.TempDir()
@@ -26,6 +30,17 @@ func each(t *testing.T, test func(t *testing.T, s store.Store, at string)) {
 		server := storetest.Start(t)
 		at := server.Location() + "/prefix"
 		test(t, open(t, at, server.Options("")), at)
+	})
+	t.Run("blob in memory", func(t *testing.T) {
+		bucket := memblob.OpenBucket(nil)
+		t.Cleanup(func() { must(t, bucket.Close()) })
+		test(t, store.OnBucket(bucket, "gs", "bucket"), "gs://bucket/prefix")
+	})
+	t.Run("blob in files", func(t *testing.T) {
+		bucket, err := fileblob.OpenBucket(t.TempDir(), nil)
+		must(t, err)
+		t.Cleanup(func() { must(t, bucket.Close()) })
+		test(t, store.OnBucket(bucket, "abfs", "c@a.dfs.core.windows.net"), "abfs://c@a.dfs.core.windows.net/prefix")
 	})
 }
 
@@ -240,6 +255,19 @@ func TestOtherSchemesAreRefused(t *testing.T) {
 	for _, l := range []string{"ftp://host/dir", "/dir", "file://host/dir", "file:dir", "s3:///x", "hdfs://a/b", "", "%zz"} {
 		if _, err := store.Open(t.Context(), l, store.S3{}); err == nil {
 			t.Errorf("%q was opened", l)
+		}
+	}
+}
+
+func TestABucketThatIsGoneIsNoObjectThatIsNotThere(t *testing.T) {
+	dir := t.TempDir()
+	for _, words := range []string{"ContainerNotFound", "no such host", "The specified bucket does not exist"} {
+		bucket, err := fileblob.OpenBucket(dir, nil)
+		must(t, err)
+		t.Cleanup(func() { must(t, bucket.Close()) })
+		s := store.OnBucket(bucket, "gs", "b")
+		if _, err := s.Read(t.Context(), "gs://b/"+words); err == nil || errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: %v", words, err)
 		}
 	}
 }

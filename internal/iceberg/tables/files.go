@@ -50,12 +50,17 @@ func (d *Deletes) Concerns(f *File) bool {
 	return d.Partition == f.Partition && f.Sequence <= d.Sequence && (d.Of == "" || SameLocation(d.Of, f.Location))
 }
 
-// SameLocation compares locations: Java writes file:/dir for file:///dir.
+// SameLocation compares locations: Java writes file:/dir for file:///dir, and has several schemes for one store.
 func SameLocation(a, b string) bool { return plainLocation(a) == plainLocation(b) }
 
 func plainLocation(l string) string {
 	if path, ok := strings.CutPrefix(l, "file:/"); ok {
 		return "file:/" + strings.TrimLeft(path, "/")
+	}
+	for _, other := range [][2]string{{"s3a://", "s3://"}, {"s3n://", "s3://"}, {"abfss://", "abfs://"}} {
+		if rest, ok := strings.CutPrefix(l, other[0]); ok {
+			return other[1] + rest
+		}
 	}
 	return l
 }

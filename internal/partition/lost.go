@@ -77,6 +77,21 @@ func (p *Partition) checkLost(v *redisstream.View, end int64) error {
 	return fmt.Errorf("%w: redis has lost the log or its end, and it is not known yet what the remote tier has", ErrRemoteAway)
 }
 
+// isNew tells whether a log that Redis has nothing of never was anywhere: the remote tier says that it has none of it, and this process
+// knew of none. Partitions beside it may be in the table already.
+func (p *Partition) isNew(ctx context.Context) bool {
+	p.mu.Lock()
+	knew := p.least() > 0 || p.isLost
+	p.mu.Unlock()
+	if knew || p.env.remote == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.env.RemoteEndWait)
+	defer cancel()
+	held, err := p.env.remote.Holds(ctx, p.ref)
+	return err == nil && (held == nil || held.End == 0)
+}
+
 // Waiting counts the partitions that wait for the remote tier because Redis has lost them.
 func (m *Manager) Waiting() (n int) {
 	m.mu.RLock()

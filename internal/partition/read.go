@@ -63,7 +63,7 @@ func (p *Partition) look(ctx context.Context) (logEnds, int32, error) {
 		return logEnds{known: true, view: &redisstream.View{}}, 0, nil
 	}
 	end := redisstream.EndOffset(v.LastSeq)
-	if err := p.checkLost(&v, end); err != nil {
+	if err := p.checkLost(&v, end); err != nil && !p.isNew(ctx) {
 		return logEnds{}, 0, err
 	}
 	s := logEnds{known: true, logStart: min(v.LogStart, end), leo: end, high: end, epochs: v.Epochs, view: &v}

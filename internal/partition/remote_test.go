@@ -175,6 +175,27 @@ func TestARemoteReadBelowALogStartThatRoseIsOutOfRange(t *testing.T) {
 	}
 }
 
+// A partition that was never written to is empty although partitions beside it are in the table; where the table does
+// not tell, it is not known.
+func TestALogThatIsNowhereIsEmptyIfTheTableSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		held *redisstream.Remote
+		fail error
+		want error
+	}{
+		{"no table yet", nil, nil, nil}, {"none of it", &redisstream.Remote{}, nil, nil},
+		{"away", nil, partition.ErrRemoteAway, partition.ErrRemoteAway},
+	} {
+		remote := &fakeRemote{held: c.held, fail: c.fail}
+		f := newBroker(t, redistest.Start(t), "1/a", nil, partition.Dependencies{Remote: remote, Tiered: func(partition.Ref) bool { return true }})
+		b, err := f.Bounds(t.Context(), newRef("t"))
+		if !errors.Is(err, c.want) || b.HighWatermark != 0 {
+			t.Errorf("%s: %+v, %v", c.name, b, err)
+		}
+	}
+}
+
 func TestHolesInTheRemoteTierArePassedOver(t *testing.T) {
 	remote := &fakeRemote{hole: func(o int64) bool { return o >= 12 && o < 35 || o%2 == 0 }}
 	f, ref, _ := tiers(t, remote, nil)

@@ -115,6 +115,7 @@ func (h *half) Write(p []byte) (int, error) {
 // What an S3 server answers now and then, or to all requests for a while, is got over: the log is whole, and the table has each record
 // once. Consumers of cold records are told of nothing but a refusal for good.
 func TestAnswersOfAnS3ServerAreGotOver(t *testing.T) {
+	t.Parallel()
 	server := storetest.Start(t)
 	u := newUnwilling(t, server.Endpoint)
 	p := onS3(server, u.URL)

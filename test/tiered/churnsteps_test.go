@@ -189,6 +189,7 @@ func (c *churn) grow() {
 // A topic is changed in every way while it is written, copied, dropped and read from its start: half of the ways on each kind of
 // store, in the long form all of them in every order.
 func TestATopicIsChangedWhileItIsCopied(t *testing.T) {
+	t.Parallel()
 	ways := map[string][]string{
 		"file": {"partitions", "message.timestamp.type", "local.retention.ms", "segment.bytes", "DeleteRecords"},
 		"s3":   {"remote.log.copy.disable", "retention.bytes", "anew", "remote.storage.enable", "retention.ms"},

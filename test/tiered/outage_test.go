@@ -65,6 +65,7 @@ const silent = `{"name":"silent","type":"timeout","stream":"upstream","attribute
 // much waits, consumers of what Redis has and producers notice nothing, those of cold records get nothing and no error, and all of it
 // is copied once the store is there again.
 func TestAStoreThatIsAwayForLongCostsNothing(t *testing.T) {
+	t.Parallel()
 	away := map[string]func(*testing.T, *toxiproxy.Proxy) (back func()){
 		"refuses": func(t *testing.T, p *toxiproxy.Proxy) func() {
 			p.Stop()
@@ -135,6 +136,7 @@ func (w *world) used() used {
 
 // Outages and cold readers that come and go leave nothing behind: goroutines, files, memory.
 func TestOutagesAndReadersLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
 	p, proxy := behindProxy(t)
 	w := start(t, p, noCache, "--korvet.storage.remote.s3.request-timeout=300ms", "--korvet.storage.remote.s3.max-attempts=2", "--korvet.storage.remote.read-cache-bytes=1MB")
 	w.create("t", 1, tiered())

@@ -60,6 +60,7 @@ func TestConsumersNoticeNoBoundaryWhileRecordsMove(t *testing.T) {
 }
 
 func TestADamagedDataFileIsOnePartitionsTrouble(t *testing.T) {
+	t.Parallel()
 	for how, spoil := range map[string]func(name string) error{
 		"overwritten": func(name string) error {
 			return os.WriteFile(name, []byte("this was a data file once upon a time"), 0o644)

@@ -37,6 +37,7 @@ func text(r *kgo.Record) string {
 // Null is not empty, headers stay in their order with those that are there twice, and times are what they were: from Redis, and
 // from a table (pitfalls C25 and C85).
 func TestOddRecordsComeBackFromATableAsTheyWere(t *testing.T) {
+	t.Parallel()
 	w := start(t, places["file"](t), noCache)
 	w.create("odd", 1, tiered("message.timestamp.after.max.ms=9223372036854775807"))
 	const records = 5000
@@ -74,6 +75,7 @@ func TestOddRecordsComeBackFromATableAsTheyWere(t *testing.T) {
 // Lookups by time answer alike in whichever tier a record is, also while it moves; the largest timestamp and the ends of the tiers
 // count what the table has; a time to come is found without a look at a file (pitfalls C42 and C43).
 func TestTimesAreFoundInAllTiersWhileRecordsMove(t *testing.T) {
+	t.Parallel()
 	w := start(t, places["s3"](t), noCache)
 	w.create("times", 1, tiered())
 	const records, largest = 6000, 77
@@ -150,6 +152,7 @@ func (w *world) metric(series string) string {
 
 // Series of a topic's tiers are there while it has them, and go with the topic (pitfall C97).
 func TestMetricsTellOfTheTiers(t *testing.T) {
+	t.Parallel()
 	w := start(t, places["file"](t))
 	w.create("kept", 1, tiered())
 	w.create("gone", 1, tiered())

@@ -38,6 +38,9 @@ func OpenTables(ctx context.Context, c *config.Config) (*Storage, error) {
 	if s.Store, err = store.Open(ctx, s.Settings.Path, s.Settings.S3); err != nil {
 		return nil, fmt.Errorf("%s=%s: %w", remotePathSetting, s.Settings.Path, err)
 	}
+	if s.Settings.Catalog, err = externalCatalog(c, s.Store); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -36,6 +36,9 @@ func (t *Tier) Clear(ctx context.Context, e metadata.Table) error {
 		err = t.clearBut(ctx, e.Location+"/", last)
 	}
 	if err == nil {
+		err = t.Table(e).Drop(ctx) // while its metadata can still be read
+	}
+	if err == nil {
 		err = t.Store.Clear(ctx, e.Location+"/")
 	}
 	if err != nil {
@@ -49,7 +52,10 @@ func (t *Tier) markDeleting(ctx context.Context, e metadata.Table) (location str
 	table := t.Table(e)
 	var s *tables.State
 	for range markTries { // others may be changing the table still
-		if s, err = table.State(ctx); err == nil && !s.Deleting() {
+		if s, err = table.State(ctx); err == nil && t.Catalog != nil && s.Location() != e.Location { // another catalog has a later life's under the name
+			return "", nil
+		}
+		if err == nil && !s.Deleting() {
 			s, err = table.SetProperties(ctx, s, map[string]string{tables.DeletingProperty: "true"})
 		}
 		if !errors.Is(err, chain.ErrConflict) {

@@ -27,7 +27,8 @@ func (s *Settings) NamespaceFolder() string {
 	return strings.TrimRight(s.Path, "/") + "/" + s.Namespace + "/"
 }
 
-// Discover reads the newest state of each table below a namespace's folder, by what the store has there: no Redis is asked.
+// Discover reads the newest state of each table below a namespace's folder, by what the store has there, and what another catalog
+// says of it where one holds the tables: no Redis is asked.
 // Folders without a table are passed over. each is called in the order of the folders' names.
 func Discover(ctx context.Context, s Settings, objects store.Store, each func(*Found) error) error {
 	folder := s.NamespaceFolder()
@@ -53,8 +54,15 @@ func Discover(ctx context.Context, s Settings, objects store.Store, each func(*F
 func discover(ctx context.Context, s Settings, objects store.Store, location string) *Found {
 	f := &Found{Table: metadata.Table{Name: TableName(location), Location: location}}
 	c := &chain.Chain{Store: objects, Hint: chain.NoHint{}, Location: location, Now: time.Now}
+	if s.Catalog != nil {
+		c.Catalog = s.Catalog(s.Namespace, f.Name)
+	}
 	f.Open = tables.Open(c, s.Namespace, f.Name)
 	if f.State, f.Err = f.Open.State(ctx); f.Err != nil {
+		return f
+	}
+	if s.Catalog != nil && f.State.Location() != location { // the catalog has the table of another life
+		f.Err = chain.ErrNoTable
 		return f
 	}
 	if f.About, f.Err = f.State.About(); f.Err == nil {

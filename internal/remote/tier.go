@@ -33,6 +33,8 @@ type Settings struct {
 	S3        store.S3
 	// MetadataCache bounds the bytes of tables' metadata files that are kept in memory; 0: none.
 	MetadataCache int64
+	// Catalog finds a table in the catalog that holds the tables instead of their folders; nil: none does.
+	Catalog func(namespace, name string) chain.Catalog
 }
 
 // Tier opens the tables of topics. It is safe for concurrent use.
@@ -43,8 +45,6 @@ type Tier struct {
 	Log      *slog.Logger
 	// Now is the clock that is compared with the store's times.
 	Now func() time.Time
-	// Catalog finds a table in the catalog that holds the tables instead of their folders; nil: none does.
-	Catalog func(namespace, name string) chain.Catalog
 
 	hint   chain.Hint
 	cache  *chain.Cache

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/test/harness"
@@ -25,6 +26,9 @@ import (
 type place struct {
 	args   []string // of the broker
 	folder string   // in which the objects are files
+	// location and store are how others reach an S3 store; none with file://.
+	location string
+	store    store.S3
 }
 
 // places are those that tests run on.
@@ -42,7 +46,7 @@ func onS3(s *storetest.Server, endpoint string) place {
 	return place{args: []string{
 		"--korvet.storage.remote.path=" + s.Location() + "/tier", "--korvet.storage.remote.s3.endpoint=" + o.Endpoint, "--korvet.storage.remote.s3.path-style-access=true",
 		"--korvet.storage.remote.s3.access-key-id=" + o.AccessKeyID, "--korvet.storage.remote.s3.secret-access-key=" + o.SecretAccessKey, "--korvet.storage.remote.s3.region=" + o.Region,
-	}, folder: filepath.Join(s.Folder, "tier")}
+	}, folder: filepath.Join(s.Folder, "tier"), location: s.Location(), store: o}
 }
 
 // quick has the storage worker look often.

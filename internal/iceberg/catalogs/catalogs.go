@@ -180,3 +180,15 @@ func (h *held) Commit(ctx context.Context, required []table.Requirement, updates
 	}
 	return m, location, err
 }
+
+// Drop implements chain.Catalog.
+func (h *held) Drop(ctx context.Context) error {
+	cat, err := h.catalog.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := cat.DropTable(ctx, h.name); err != nil && !errors.Is(err, catalog.ErrNoSuchTable) {
+		return err
+	}
+	return nil
+}

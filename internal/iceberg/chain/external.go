@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -21,6 +22,27 @@ type Catalog interface {
 	// Commit applies updates to the table if it is as the requirements say. ErrConflict: it is not, and nothing was changed. After
 	// another error they may have been applied.
 	Commit(ctx context.Context, required []table.Requirement, updates []table.Update) (table.Metadata, string, error)
+	// Drop forgets the table. Its files stay. It is no error when there is none.
+	Drop(ctx context.Context) error
+}
+
+// Drop has the catalog that holds the table forget it, if what it has under the name is the table of this location. Without such a
+// catalog it does nothing.
+func (c *Chain) Drop(ctx context.Context) error {
+	if c.Catalog == nil {
+		return nil
+	}
+	m, _, err := c.Catalog.Load(ctx)
+	if errors.Is(err, ErrNoTable) || err == nil && strings.TrimRight(m.Location(), "/") != c.Location {
+		return nil
+	}
+	if err == nil {
+		err = c.Catalog.Drop(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("drop table in catalog: %w", err)
+	}
+	return nil
 }
 
 // CommitUpdates writes the version after base, which is what updates make of it.

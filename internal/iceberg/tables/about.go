@@ -100,6 +100,9 @@ func (s *State) Snapshots() []Snapshot {
 // MetadataLocation is where the state's metadata file is.
 func (s *State) MetadataLocation() string { return s.version.Location }
 
+// Location is the table's folder.
+func (s *State) Location() string { return strings.TrimRight(s.version.Metadata.Location(), "/") }
+
 // Property is a property of the table; "": there is none.
 func (s *State) Property(name string) string { return s.version.Metadata.Properties()[name] }
 

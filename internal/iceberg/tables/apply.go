@@ -64,6 +64,9 @@ func (t *Table) apply(ctx context.Context, turns *Turns, requirements table.Requ
 	if err := permitted(updates); err != nil {
 		return nil, err
 	}
+	if len(updates) == 0 { // nothing to write a version for
+		return base, nil
+	}
 	after, err := update(before, updates, base.version.Location)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)

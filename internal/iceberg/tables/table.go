@@ -48,6 +48,9 @@ type Table struct {
 // Open makes the table of a name (namespace, table) below a chain. It reads nothing.
 func Open(c *chain.Chain, name ...string) *Table { return &Table{chain: c, store: c.Store, name: name} }
 
+// Drop has another catalog that holds the table forget it; its files stay. Without one it does nothing.
+func (t *Table) Drop(ctx context.Context) error { return t.chain.Drop(ctx) }
+
 // Life says which life of which topic a table holds.
 type Life struct{ Topic, ID string }
 

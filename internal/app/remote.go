@@ -135,11 +135,13 @@ func (p *parts) objects() worker.Objects {
 	return p.tier
 }
 
-// storeWatch tells the log when the store begins to fail and when it answers again.
+// storeWatch tells the log when the store begins to fail and when it answers again. One that is full, or may not be written, answers
+// reads all the while: only a write ends that.
 type storeWatch struct {
 	store.Observer // metrics
 	log            *slog.Logger
 	failing        *atomic.Bool
+	unwritable     atomic.Bool
 }
 
 func (w *storeWatch) StoreRequest(operation string, bytes int64, took time.Duration, kind string) {
@@ -147,11 +149,17 @@ func (w *storeWatch) StoreRequest(operation string, bytes int64, took time.Durat
 	switch kind {
 	case "canceled", "short": // that says nothing of the store
 	case "denied", "full", "timeout", "failed":
+		if operation == "write" && (kind == "denied" || kind == "full") {
+			w.unwritable.Store(true)
+		}
 		if !w.failing.Swap(true) {
 			w.log.Warn("the store of the remote tier fails: what is only there cannot be read, and nothing leaves Redis that was not copied; each use is tried again", "operation", operation, "kind", kind)
 		}
 	default:
-		if w.failing.Load() && w.failing.Swap(false) {
+		if operation == "write" {
+			w.unwritable.Store(false)
+		}
+		if !w.unwritable.Load() && w.failing.Load() && w.failing.Swap(false) {
 			w.log.Info("the store of the remote tier answers again", "operation", operation)
 		}
 	}

@@ -131,4 +131,15 @@ func TestTheLogTellsOnceThatTheStoreFailsAndOnceThatItAnswers(t *testing.T) {
 	if fails, answers := log.count("fails:"), log.count("answers again"); fails != 1 || answers != 1 || metrics.requests != 11 {
 		t.Errorf("%d and %d lines, %d requests", fails, answers, metrics.requests)
 	}
+	for range 3 { // a full one is read all the while
+		w.StoreRequest("write", 1, 0, "full")
+		w.StoreRequest("size", 1, 0, "not_found")
+		w.StoreRequest("read", 1, 0, "")
+	}
+	if fails, answers := log.count("fails:"), log.count("answers again"); fails != 2 || answers != 1 {
+		t.Errorf("a full store: %d and %d lines", fails, answers)
+	}
+	if w.StoreRequest("write", 1, 0, ""); log.count("answers again") != 2 {
+		t.Error("that it takes writes again was not told")
+	}
 }

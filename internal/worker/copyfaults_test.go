@@ -47,6 +47,50 @@ func TestStoreThatIsAwayForAnHourCostsNothing(t *testing.T) {
 	}
 }
 
+// full is a store whose disk has no room for data files.
+type full struct {
+	objectstore.Store
+	full bool
+}
+
+func (f *full) Put(ctx context.Context, location string, body io.Reader) error {
+	if !f.full {
+		return f.Store.Put(ctx, location, body)
+	}
+	_, err := io.CopyN(io.Discard, body, 100)
+	return errors.Join(err, fmt.Errorf("write %s: %w", location, objectstore.ErrFull))
+}
+
+func TestFullDiskIsToldOnceAndCaughtUpWith(t *testing.T) {
+	c := newCopyRig(t)
+	disk := &full{Store: c.plain, full: true}
+	c.storage.Copier.Tables = c.tablesOn(disk)
+	p := c.tiered("events", map[string]string{"local.retention.ms": "60000", "retention.ms": "36000000"})
+	for n := range 20 {
+		p.addSealed(10, 2*time.Hour, 10)
+		c.tick()
+		if c.copied.lag["events"] != int64(n+1) {
+			t.Fatalf("after %d segments %d are told to wait", n+1, c.copied.lag["events"])
+		}
+	}
+	p.places(0, 0, 0)
+	if v := p.view(); len(v.Segments) != 20 {
+		t.Errorf("%d segments are left in Redis", len(v.Segments))
+	}
+	if n := c.logged("not all that is due was copied"); n != 1 || c.copied.failures["copy"] != 20 {
+		t.Errorf("logged %d times that the disk is full, counted %d:\n%.2000s", n, c.copied.failures["copy"], c.log)
+	}
+	disk.full = false
+	c.tick()
+	c.tick()
+	c.tick()
+	c.holds(p, 0, 200)
+	p.places(0, 200, 200)
+	if c.logged("works again") != 1 || c.copied.lag["events"] != 0 {
+		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.log)
+	}
+}
+
 func TestTotalRetentionLetsGoWhatCouldNotBeCopied(t *testing.T) {
 	c := newCopyRig(t)
 	c.store.Limit(0, storetest.Before, nil)

@@ -67,6 +67,7 @@ func (f files) write(ctx context.Context, location string, body io.Reader, place
 		_ = temp.Close()
 		if err != nil {
 			_ = os.Remove(temp.Name())
+			err = named(err, temp.Name(), name)
 		}
 	}()
 	if _, err := io.Copy(temp, &stoppable{ctx, body}); err != nil {
@@ -79,6 +80,18 @@ func (f files) write(ctx context.Context, location string, body io.Reader, place
 		return err
 	}
 	return syncDir(dir)
+}
+
+// named tells of the object what happened to the file that it was written to, whose name differs each time: whoever tells a failure
+// once knows by the text that it is still the same.
+func named(err error, temp, name string) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok && p.Path == temp {
+		return &fs.PathError{Op: p.Op, Path: name, Err: p.Err}
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok && l.Old == temp {
+		return &fs.PathError{Op: l.Op, Path: name, Err: l.Err}
+	}
+	return err
 }
 
 // stoppable ends a copy when its context ends.

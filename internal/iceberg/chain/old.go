@@ -2,7 +2,9 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,7 +16,8 @@ import (
 const Keep = keep
 
 // Old lists the numbers of metadata files that may go, oldest first, at most so many: each was followed by another more than a
-// day ago, and by at least newer ones. next is the oldest that stays.
+// day ago, and by at least newer ones. next is the oldest that stays. ErrCorrupt: the current one is not the newest, since the number
+// after it is missing and higher ones are there: what these name must not go.
 func (c *Chain) Old(ctx context.Context, current *Version, newer int64, most int) (old []int64, next int64, err error) {
 	written := map[int64]time.Time{}
 	err = c.Store.List(ctx, c.folder(), func(o store.Object) error {
@@ -31,6 +34,11 @@ func (c *Chain) Old(ctx context.Context, current *Version, newer int64, most int
 		numbers = append(numbers, n)
 	}
 	slices.Sort(numbers)
+	if len(numbers) > 0 {
+		if err := c.gap(ctx, current, written); err != nil {
+			return nil, 0, err
+		}
+	}
 	for i, n := range numbers {
 		if i+1 == len(numbers) || len(old) == most || n >= current.Number-newer || c.Now().Sub(written[numbers[i+1]]) <= keep {
 			return old, n, nil
@@ -38,6 +46,19 @@ func (c *Chain) Old(ctx context.Context, current *Version, newer int64, most int
 		old = append(old, n)
 	}
 	return nil, 0, fmt.Errorf("list table's metadata: %w", ErrNoTable)
+}
+
+// gap tells whether the chain was cut behind a version: somebody deleted the file after it.
+func (c *Chain) gap(ctx context.Context, current *Version, written map[int64]time.Time) error {
+	next := current.Number + 1
+	if _, there := written[next]; there || slices.Max(slices.Collect(maps.Keys(written))) < next {
+		return nil
+	}
+	_, err := c.Store.Size(ctx, c.location(next)) // it may have come while the folder was listed
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("%w: %s is missing, and later ones are there", ErrCorrupt, c.location(next))
+	}
+	return err
 }
 
 // At reads the version of a number, which is no base to commit on. store.ErrNotFound: it is gone.

@@ -1,8 +1,10 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -38,5 +40,30 @@ func TestOldVersionsStayForADayAndSomeMore(t *testing.T) {
 	}
 	if _, err := c.At(t.Context(), 15); err == nil {
 		t.Error("a version that was removed is there")
+	}
+}
+
+// Whoever deletes old files by what the current version names must not take one for the current one that is not.
+func TestAVersionThatIsMissingInTheMiddleIsNamed(t *testing.T) {
+	c := newChain(t)
+	v := create(t, c)
+	for i := range 6 {
+		var err error
+		if v, err = c.Commit(t.Context(), v, with(t, v, "n", fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Store.Delete(t.Context(), []string{c.location(4), c.hintFile()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Hint.Store(t.Context(), c.Location, 2); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Current(t.Context())
+	if err != nil || got.Number != 3 {
+		t.Fatalf("current is %+v, %v", got, err)
+	}
+	if _, _, err := c.Old(t.Context(), got, 0, 100); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), c.location(4)) {
+		t.Errorf("old versions: %v", err)
 	}
 }

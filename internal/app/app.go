@@ -8,12 +8,14 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/config"
 	"github.com/korvet-io/korvet/internal/httpapi"
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/kafka/server"
 	"github.com/korvet-io/korvet/internal/metrics"
@@ -43,8 +45,9 @@ type Broker struct {
 	metrics                     *metrics.Metrics
 	child                       *redisproc.Process // nil: the Redis is somebody else's
 	state                       readiness
-	storeFails                  atomic.Bool // the newest request to the store of the remote tier that tells
-	watchStore                  store.Store // the store, if it was away at the start; else nil
+	storeFails                  atomic.Bool    // the newest request to the store of the remote tier that tells
+	watchStore                  store.Store    // the store, if it was away at the start; else nil
+	turns                       datafile.Turns // of all that encodes and decodes data files
 
 	cancel  context.CancelFunc // ends what runs in the background
 	running sync.WaitGroup
@@ -63,6 +66,7 @@ const workerTick = time.Minute
 // served, Failed when that cannot be. An error: nothing runs.
 func Start(ctx context.Context, o Options) (*Broker, error) {
 	b := &Broker{opt: o, cfg: *o.Config, log: o.Log, ready: make(chan struct{}), failed: make(chan error, 1)}
+	b.turns = datafile.NewTurns(max(1, runtime.GOMAXPROCS(0)-1))
 	b.state.set(reasonStarting, "starting")
 	if err := b.open(ctx); err != nil {
 		b.closeListeners()

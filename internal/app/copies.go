@@ -14,7 +14,7 @@ func (b *Broker) copier(p *parts) *worker.Copier {
 	}
 	d := worker.CopierDependencies{
 		Redis: p.shard, Tables: worker.NewTables(p.tier, p.store, remote.CreateTable), Settings: func() worker.CopySettings { return b.copySettings(p.inForce.Load()) },
-		Observer: b.metrics, Log: b.log.With(componentKey, "worker"), Dictionaries: p.dictionaries, Version: b.opt.Version,
+		Observer: b.metrics, Log: b.log.With(componentKey, "worker"), Dictionaries: p.dictionaries, Version: b.opt.Version, Turns: b.turns,
 	}
 	if p.replicas != nil {
 		d.Replicas, d.Run = p.replicas, b.cfg.Messages.Replicas

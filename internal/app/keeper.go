@@ -48,7 +48,7 @@ func (b *Broker) keepSettings(copier *worker.Copier) worker.KeepSettings {
 		Snapshots: tables.Rules{MaxAge: u.SnapshotMaxAge, MinCount: u.SnapshotMinCount, MaxCount: u.SnapshotMaxCount, MaxBytes: metadataBytes},
 		Merge: tables.MergeRules{
 			TargetBytes: int64(r.FileSize), MinFiles: u.MergeMinFiles, MaxBytes: mergePart * int64(r.FileSize), Slow: copier.Slow,
-			Options: datafile.Options{PageBytes: datafile.DefaultPageBytes, RowGroupBytes: int(r.RowGroupSize), KeyBloom: r.BloomFilter, CreatedBy: b.opt.Version},
+			Options: datafile.Options{PageBytes: datafile.DefaultPageBytes, RowGroupBytes: int(r.RowGroupSize), KeyBloom: r.BloomFilter, CreatedBy: b.opt.Version, Turns: b.turns},
 		},
 	}
 }

@@ -33,7 +33,7 @@ func remoteSettings(c *config.Config) remote.Settings {
 func (b *Broker) readerSettings() remote.ReaderSettings {
 	s := remote.DefaultReaderSettings()
 	s.IndexBytes, s.CacheBytes = int64(b.cfg.Storage.Remote.IndexCache), int64(b.cfg.Storage.Remote.ReadCache)
-	s.Stale = b.cfg.Storage.Remote.MetadataAge
+	s.Stale, s.Turns = b.cfg.Storage.Remote.MetadataAge, b.turns
 	return s
 }
 

@@ -43,6 +43,15 @@ func FrameSize(frame []byte) (int, error) {
 	return int(h.FrameContentSize), nil
 }
 
+// AppendZstdFast appends the zstd frame of a block of many values to dst, at the level that takes least time. An empty one has no
+// frame.
+func AppendZstdFast(dst, block []byte) []byte {
+	if len(block) == 0 {
+		return dst
+	}
+	return appendZstdFast(dst, block)
+}
+
 func decodeZstd(dst, frame []byte, limit int, d *Dictionary) ([]byte, error) {
 	var h zstd.Header
 	if err := h.Decode(frame); err != nil {

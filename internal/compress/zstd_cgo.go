@@ -35,6 +35,11 @@ func (d *Dictionary) open() (err error) {
 	return err
 }
 
+func appendZstdFast(dst, block []byte) []byte {
+	dst = slices.Grow(dst, len(block)+len(block)>>8+64)
+	return gozstd.CompressLevel(dst, block, 1)
+}
+
 func appendZstd(dst, value []byte, d *Dictionary) []byte {
 	dst = slices.Grow(dst, len(value)+len(value)>>8+64) // ZSTD_COMPRESSBOUND: so libzstd writes in place
 	if d == nil {

@@ -24,6 +24,17 @@ func (d *Dictionary) open() error {
 // zstdWriters encode without a dictionary.
 var zstdWriters sync.Pool
 
+// fastWriter encodes large blocks, in the caller's goroutine.
+var fastWriter = sync.OnceValue(func() *zstd.Encoder {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic("compress: zstd encoder options: " + err.Error()) // they are constants
+	}
+	return w
+})
+
+func appendZstdFast(dst, block []byte) []byte { return fastWriter().EncodeAll(block, dst) }
+
 func newZstdWriter(d *Dictionary) (*zstd.Encoder, error) {
 	options := []zstd.EOption{
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(zstdWindow),

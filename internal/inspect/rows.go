@@ -37,8 +37,13 @@ func (r *fileRows) read(ctx context.Context, d *datafile.File, src datafile.Sour
 		return err
 	}
 	for _, stretch := range stretches {
-		err := d.ReadStretches(ctx, src, []datafile.Stretch{stretch}, gapBytes, func(row *datafile.Row) bool {
-			r.err = r.row(ctx, row)
+		err := d.ReadBlocks(ctx, src, []datafile.Stretch{stretch}, gapBytes, nil, func(b *datafile.Block) bool {
+			var row datafile.Row
+			for k := 0; k < b.Len() && r.err == nil; k++ {
+				b.Record(k, &row.Record)
+				row.AppendMs, row.Position = b.AppendMs[k], b.Position(k)
+				r.err = r.row(ctx, &row)
+			}
 			return r.err == nil
 		})
 		if err == nil {

@@ -165,7 +165,7 @@ func (p *Partition) catchUp(ctx context.Context, s logEnds, req ReadRequest, dst
 			return out, tier, err
 		}
 	}
-	p.readOn(s, req, out[len(dst):], spare)
+	p.readOn(s, req, hit, out[len(dst):], spare)
 	return out, tier, nil
 }
 

@@ -87,8 +87,8 @@ func (p *Partition) readChunk(ctx context.Context, req ReadRequest, high int64, 
 	return append(dst, c.raw...), c.raw, c.tier, true
 }
 
-// readOn reads what the consumer will ask for next, if it is not in the tail cache and there is room.
-func (p *Partition) readOn(s logEnds, req ReadRequest, got, spare []byte) {
+// readOn reads what the consumer will ask for next, if it is not in the tail cache and there is room. again: it has read on before.
+func (p *Partition) readOn(s logEnds, req ReadRequest, again bool, got, spare []byte) {
 	next := nextOffset(got)
 	if next < 0 || next >= s.high || len(got) < req.MaxBytes/2 || s.led && !req.AppendTimeHeader && p.tail.holds(next) {
 		return
@@ -98,7 +98,7 @@ func (p *Partition) readOn(s logEnds, req ReadRequest, got, spare []byte) {
 	default:
 		return
 	}
-	req.Offset, req.Began = next, time.Time{}
+	req.Offset, req.Began, req.readsOn = next, time.Time{}, again
 	c := &chunk{req: req, since: p.env.now(), ready: make(chan struct{})}
 	p.ahead.mu.Lock()
 	p.ahead.chunks = append(p.ahead.chunks, c)

@@ -30,6 +30,7 @@ type Remote interface {
 type RemoteRead struct {
 	From, End int64 // offsets
 	Bytes     int   // about how many bytes of records are wanted
+	Ahead     bool  // whoever asks has read on before: what follows is to be read in advance
 	// Epochs are the log's leader epochs: records that the remote tier has from another history of it are not wanted.
 	Epochs []redisstream.Epoch
 }
@@ -127,7 +128,7 @@ func (p *Partition) readRemote(ctx context.Context, s logEnds, req ReadRequest, 
 	defer readers.Put(r)
 	for {
 		r.begin(s.epochs, req, dst, p.env.MaxValueBytes)
-		next, err = p.env.remote.Read(waiting, p.ref, RemoteRead{From: req.Offset, End: end, Bytes: req.MaxBytes, Epochs: s.epochs}, r.takeRemote)
+		next, err = p.env.remote.Read(waiting, p.ref, RemoteRead{From: req.Offset, End: end, Bytes: req.MaxBytes, Ahead: req.readsOn, Epochs: s.epochs}, r.takeRemote)
 		out = r.finish()
 		if gone := p.over(); gone != nil {
 			return dst, req.Offset, gone

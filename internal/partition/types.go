@@ -89,6 +89,8 @@ type ReadRequest struct {
 	AppendTimeHeader bool
 	// Began is from when on the wait for the remote tier counts; zero: now.
 	Began time.Time
+
+	readsOn bool // the consumer has read on before
 }
 
 // ReadResult holds whole record batches (v2), the first of which contains or follows Offset.

@@ -14,6 +14,7 @@ type cache[K comparable, V any] struct {
 	entries map[K]*list.Element // of *entry[K, V]
 	order   *list.List          // the one used last is in front
 	changed func(used int64)    // may be nil
+	unused  func(V)             // is told of a value that was let go of and that nobody uses; may be nil
 }
 
 // entry is a value that is there or being read. Its fields but key are set before ready is closed.
@@ -23,23 +24,42 @@ type entry[K comparable, V any] struct {
 	value  V
 	err    error
 	weight int64
+	users  int  // who began it and has not released it; guarded by the cache's lock
+	gone   bool // it is in the cache no more; guarded likewise
 }
 
 func newCache[K comparable, V any](max int64) *cache[K, V] {
 	return &cache[K, V]{max: max, entries: map[K]*list.Element{}, order: list.New()}
 }
 
-// begin returns the entry of a key; fresh: it is new, and whoever called has to end it.
+// begin returns the entry of a key, to be released; fresh: it is new, and whoever called has to end it, too.
 func (c *cache[K, V]) begin(k K) (e *entry[K, V], fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at, ok := c.entries[k]; ok {
 		c.order.MoveToFront(at)
-		return at.Value.(*entry[K, V]), false
+		e = at.Value.(*entry[K, V])
+		e.users++
+		return e, false
 	}
-	e = &entry[K, V]{key: k, ready: make(chan struct{})}
+	e = &entry[K, V]{key: k, ready: make(chan struct{}), users: 1}
 	c.entries[k] = c.order.PushFront(e)
 	return e, true
+}
+
+// release says that whoever began an entry uses its value no more.
+func (c *cache[K, V]) release(e *entry[K, V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.users--
+	c.tell(e)
+}
+
+// tell says that nobody can use a value any more, where that is so. The lock is held.
+func (c *cache[K, V]) tell(e *entry[K, V]) {
+	if e.gone && e.users == 0 && e.err == nil && c.unused != nil {
+		c.unused(e.value)
+	}
 }
 
 // has tells whether a key's value is there or being read.
@@ -92,5 +112,7 @@ func (c *cache[K, V]) drop(e *entry[K, V]) {
 		delete(c.entries, e.key)
 		c.order.Remove(at)
 		c.used -= e.weight
+		e.gone = true
+		c.tell(e)
 	}
 }

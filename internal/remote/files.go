@@ -49,6 +49,7 @@ func (r *Reader) open(ctx context.Context, f *tables.File) (*dataFile, error) {
 	if fresh {
 		go r.fill(e, func(ctx context.Context) (indexed, int64, error) { return r.readEnd(ctx, f.Location, f.Bytes) })
 	}
+	defer r.files.release(e)
 	got, err := wait(ctx, e)
 	return got.data, ofFile(f.Location, err)
 }
@@ -117,6 +118,7 @@ func (r *Reader) deleted(ctx context.Context, s *snapshot, f *tables.File) (*dat
 	if fresh {
 		go r.fill(e, func(ctx context.Context) (indexed, int64, error) { return r.readDeletes(ctx, f, files) })
 	}
+	defer r.files.release(e)
 	got, err := wait(ctx, e)
 	return got.deleted, err
 }

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"errors"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 )
@@ -13,18 +12,31 @@ type pieceKey struct {
 	stretch  int
 }
 
+// piece is a stretch of a data file, decoded: its records by rising offsets.
+type piece = datafile.Block
+
 // pieceEntry is a piece that is there or being read.
 type pieceEntry = entry[pieceKey, *piece]
 
-// piece returns a decoded stretch. Where it is not there it is read, together with those that follow up to about so many
-// bytes of the file, which come into the cache one by one.
-func (r *Reader) piece(ctx context.Context, d *dataFile, stretch int, bytes int64) (p *piece, hit bool, err error) {
+// use calls do with a decoded stretch, which is do's until it returns. Where it is not there it is read, together with those that
+// follow up to about so many bytes of the file, which come into the cache one by one.
+func (r *Reader) use(ctx context.Context, d *dataFile, stretch int, bytes int64, do func(p *piece)) error {
+	e := r.piece(d, stretch, bytes)
+	defer r.pieces.release(e)
+	p, err := wait(ctx, e)
+	if err == nil {
+		do(p)
+	}
+	return ofFile(d.location, err)
+}
+
+// piece begins to read a stretch that is not there. Its entry has to be released.
+func (r *Reader) piece(d *dataFile, stretch int, bytes int64) *pieceEntry {
 	e, fresh := r.pieces.begin(pieceKey{d.location, stretch})
 	if fresh {
 		r.load(d, e, bytes)
 	}
-	p, err = wait(ctx, e)
-	return p, !fresh, err
+	return e
 }
 
 // load begins to read the stretch of a new entry and those after it in the same row group that nobody reads yet.
@@ -34,6 +46,7 @@ func (r *Reader) load(d *dataFile, first *pieceEntry, bytes int64) {
 		bytes -= d.stretches[i].Bytes
 		i++
 		e, fresh := r.pieces.begin(pieceKey{d.location, i})
+		r.pieces.release(e)
 		if !fresh {
 			break
 		}
@@ -55,47 +68,19 @@ func (r *Reader) load(d *dataFile, first *pieceEntry, bytes int64) {
 // decode reads a run of stretches. Each is given out as soon as it is whole.
 func (r *Reader) decode(ctx context.Context, d *dataFile, run []*pieceEntry) {
 	from := run[0].key.stretch
-	stretches := d.stretches[from : from+len(run)]
-	p, bytes := newPiece(&stretches[0], r.StretchBytes), 0
-	finish := func() {
-		bytes = len(p.data)
-		p.order()
-		r.pieces.end(run[0], p, p.weight(), nil)
-		run, stretches = run[1:], stretches[1:]
-	}
-	err := d.file.ReadStretches(ctx, source{r.tier.Store, d.location}, stretches, r.gap, func(row *datafile.Row) bool {
-		for len(stretches) > 1 && row.Position >= stretches[0].Row+stretches[0].Rows {
-			finish()
-			p = newPiece(&stretches[0], int64(bytes+bytes/8))
-		}
-		p.add(row)
+	err := d.file.ReadBlocks(ctx, source{r.tier.Store, d.location}, d.stretches[from:from+len(run)], r.gap, r.Turns, func(b *datafile.Block) bool {
+		b.Sort()
+		r.pieces.end(run[0], b, b.Weight(), nil)
+		run = run[1:]
 		return true
 	})
 	if err != nil {
 		r.fail(run, err)
-		return
-	}
-	for len(run) > 0 {
-		finish()
-		p = &piece{}
 	}
 }
-
-func newPiece(s *datafile.Stretch, bytes int64) *piece {
-	return &piece{rows: make([]row, 0, min(s.Rows, mostRowsAtOnce)), data: make([]byte, 0, min(bytes, mostBytesAtOnce))}
-}
-
-// Bounds of what a piece claims before its rows are seen.
-const (
-	mostRowsAtOnce  = 16 << 10
-	mostBytesAtOnce = 4 << 20
-)
 
 // fail has whoever waits for a run know why it does not come.
 func (r *Reader) fail(run []*pieceEntry, err error) {
-	if err == nil {
-		err = errors.New("nothing was read")
-	}
 	for _, e := range run {
 		r.pieces.end(e, nil, 0, err)
 	}
@@ -110,9 +95,7 @@ func (r *Reader) ahead(d *dataFile, stretch int) (beyond bool) {
 			if bytes <= r.AheadBytes/2 && i+1 < len(d.stretches) { // soon it is more at once
 				return false
 			}
-			if e, fresh := r.pieces.begin(pieceKey{d.location, i}); fresh {
-				r.load(d, e, bytes)
-			}
+			r.pieces.release(r.piece(d, i, bytes))
 			return false
 		}
 		bytes -= d.stretches[i].Bytes

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/record"
@@ -14,13 +15,14 @@ import (
 
 // ReaderSettings bound what a reader keeps and does at once.
 type ReaderSettings struct {
-	IndexBytes   int64         // memory for the indexes of data files (remote.log.index.file.cache.total.size.bytes)
-	CacheBytes   int64         // memory for records read last and in advance
-	Stale        time.Duration // what is known of a table is read anew beside reads when it is so old
-	Loads        int           // files read side by side
-	StretchBytes int64         // of a data file, which are decoded and kept together
-	StretchRows  int64         // the same in rows: whichever comes first
-	AheadBytes   int64         // of a data file, which are read in advance for a consumer that reads on
+	IndexBytes   int64          // memory for the indexes of data files (remote.log.index.file.cache.total.size.bytes)
+	CacheBytes   int64          // memory for records read last and in advance
+	Stale        time.Duration  // what is known of a table is read anew beside reads when it is so old
+	Loads        int            // files read side by side
+	StretchBytes int64          // of a data file, which are decoded and kept together
+	StretchRows  int64          // the same in rows: whichever comes first
+	AheadBytes   int64          // of a data file, which are read in advance for a consumer that reads on
+	Turns        datafile.Turns // of decoding; nil: as many at once as there are files
 }
 
 // DefaultReaderSettings are the documented defaults.
@@ -71,6 +73,7 @@ func NewReader(t *Tier, s ReaderSettings, indexBytes func(int64)) *Reader {
 		slots: make(chan struct{}, s.Loads), prepare: make(chan struct{}, prepared),
 	}
 	r.files.changed = indexBytes
+	r.pieces.unused = (*piece).Free
 	if strings.HasPrefix(t.Path, "file:") {
 		r.gap = fileGap
 	}

@@ -56,19 +56,16 @@ func (w *walk) file(ctx context.Context, f *tables.File, d *dataFile) error {
 		if !w.filter.wantsStretch(&d.stretches[i]) {
 			continue
 		}
-		p, hit, err := w.piece(ctx, d, i, int64(w.q.Bytes)/packedGuess)
-		if err != nil {
-			return ofFile(d.location, err)
-		}
-		if w.filter == nil && (hit || w.moved) {
-			if w.ahead(d, i+1) {
+		err := w.use(ctx, d, i, int64(w.q.Bytes)/packedGuess, func(p *piece) {
+			if w.filter == nil && (w.q.Ahead || w.moved) && w.ahead(d, i+1) { // not for one who only looks at a place
 				w.nextFile(f)
 			}
-		}
-		for k := p.find(w.next); k < len(p.rows); k++ {
-			if w.pass(p, k, deleted); w.enough {
-				return nil
+			for k := find(p, w.next); k < p.Len() && !w.enough; k++ {
+				w.pass(p, k, deleted)
 			}
+		})
+		if err != nil || w.enough {
+			return err
 		}
 	}
 	return nil
@@ -95,22 +92,28 @@ const packedGuess = 4
 
 // pass gives the sink one row, unless a row with its offset came before: clients do not get over offsets that stand still.
 func (w *walk) pass(p *piece, k int, deleted *datafile.Positions) {
-	row := &p.rows[k]
-	if row.offset < w.next {
+	offset := p.Offsets[k]
+	if offset < w.next {
 		return
 	}
-	if row.offset >= w.q.End {
+	if offset >= w.q.End {
 		w.next, w.enough = w.q.End, true
 		return
 	}
-	if deleted == nil || !deleted.Has(row.position) {
-		p.record(row, &w.rec)
-		if !w.sink(&w.rec, row.appendMs) {
-			w.next, w.enough = row.offset, true
+	if deleted == nil || !deleted.Has(p.Position(k)) {
+		p.Record(k, &w.rec)
+		if !w.sink(&w.rec, p.AppendMs[k]) {
+			w.next, w.enough = offset, true
 			return
 		}
 	}
-	w.next, w.moved = row.offset+1, true
+	w.next, w.moved = offset+1, true
+}
+
+// find is the first row of a piece with an offset or one after it.
+func find(p *piece, offset int64) int {
+	k, _ := slices.BinarySearch(p.Offsets, offset)
+	return k
 }
 
 // source of rows for merge: a stretch that is not read yet.
@@ -123,6 +126,7 @@ type waiting struct {
 
 // head is a stretch that is being merged.
 type head struct {
+	e       *pieceEntry
 	p       *piece
 	deleted *datafile.Positions
 	row     int
@@ -135,16 +139,23 @@ func (w *walk) merge(ctx context.Context, c *cluster) error {
 		return err
 	}
 	var open []head
+	defer func() {
+		for i := range open {
+			w.pieces.release(open[i].e)
+		}
+	}()
 	for !w.enough {
 		least := w.least(&open)
 		if len(left) > 0 && (least < 0 || left[0].least <= open[least].offset()) {
 			s := left[0]
 			left = left[1:]
-			p, _, err := w.piece(ctx, s.d, s.stretch, 0)
+			e := w.piece(s.d, s.stretch, 0)
+			p, err := wait(ctx, e)
 			if err != nil {
+				w.pieces.release(e)
 				return ofFile(s.d.location, err)
 			}
-			open = append(open, head{p, s.deleted, p.find(w.next)})
+			open = append(open, head{e, p, s.deleted, find(p, w.next)})
 			continue
 		}
 		if least < 0 {
@@ -155,7 +166,7 @@ func (w *walk) merge(ctx context.Context, c *cluster) error {
 	return nil
 }
 
-func (h *head) offset() int64 { return h.p.rows[h.row].offset }
+func (h *head) offset() int64 { return h.p.Offsets[h.row] }
 
 // least is the stretch with the next record; -1: there is none. Those that are at their end go; a record that is there twice is
 // passed over.
@@ -163,10 +174,11 @@ func (w *walk) least(open *[]head) int {
 	least := -1
 	for i := 0; i < len(*open); {
 		h := &(*open)[i]
-		for h.row < len(h.p.rows) && h.offset() < w.next {
+		for h.row < h.p.Len() && h.offset() < w.next {
 			h.row++
 		}
-		if h.row == len(h.p.rows) {
+		if h.row == h.p.Len() {
+			w.pieces.release(h.e)
 			*open = slices.Delete(*open, i, i+1)
 			continue
 		}

@@ -142,8 +142,9 @@ type CopierDependencies struct {
 	// Replicas are waited for before a commit, as many as a topic's min.insync.replicas asks for of those that Redis is run with: what
 	// a failover could take back must not be in a table. It may be nil.
 	Replicas Replicas
-	Run      int    // how many replicas Redis is run with
-	Version  string // of the program, for the data files
+	Run      int            // how many replicas Redis is run with
+	Version  string         // of the program, for the data files
+	Turns    datafile.Turns // of encoding; nil: none
 }
 
 // Copier copies sealed segments to the tables of their topics. What it remembers saves requests only, so that any process may

@@ -70,7 +70,7 @@ func (c *Copier) copyFile(ctx context.Context, table Table, r *copyReader, v *co
 func (c *Copier) fileOptions() datafile.Options {
 	s := c.Settings()
 	group := min(s.RowGroupBytes, s.TargetFileBytes)
-	return datafile.Options{PageBytes: int(min(filePageBytes, group)), RowGroupBytes: int(group), KeyBloom: s.KeyBloom, CreatedBy: c.Version}
+	return datafile.Options{PageBytes: int(min(filePageBytes, group)), RowGroupBytes: int(group), KeyBloom: s.KeyBloom, CreatedBy: c.Version, Turns: c.Turns}
 }
 
 // errPut ends the writing of a file that the store does not take.

@@ -82,7 +82,7 @@ func TestEveryMetricOfATargetIsInTheReport(t *testing.T) {
 		"produce.cpu.broker", "catchup.cpu.broker", "produce.cpu.redis", "produce.rate", "catchup.rate", "paced.rate",
 		"latency.ack.p50", "latency.e2e.p50", "latency.e2e.p99", "start.resident.broker", "start.first",
 		"storage.p99.ratio", "storage.slowest", "storage.json.produce.ratio", "storage.json.catchup.ratio", "storage.compaction.rate",
-		"tier.copy", "tier.read.ratio", "tier.seek.again.p99", "tier.p99.ratio",
+		"tier.copy", "tier.read.ratio", "tier.seek.first.p99", "tier.p99.ratio",
 	} {
 		if !known[name] {
 			t.Errorf("metric %s is in no report", name)

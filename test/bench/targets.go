@@ -143,6 +143,6 @@ func (j *judged) tier() {
 	if value, ok := j.of("korvet", "tier.read.ratio", scenario{}); ok {
 		j.add("cold sequential consume", value, 0.7, true, "of tail")
 	}
-	j.atMost("cold seek, p99", "tier.seek.again.p99", scenario{}, 1, 10, "ms")
+	j.atMost("cold seek, p99", "tier.seek.first.p99", scenario{}, 1, 10, "ms")
 	j.atMost("p99 at 30 % of capacity while copying and with a cold reader", "tier.p99.ratio", scenario{}, 1, 2, "of none")
 }

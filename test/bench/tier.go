@@ -161,7 +161,8 @@ func (m *measurement) seekTier(ctx context.Context, topic string, end int64) err
 }
 
 // besideTier takes the latency of acknowledgements at a part of the broker's capacity: without the tier, while what is produced
-// is copied and dropped, and while one consumer reads the old log from the table, too, as fast as it can.
+// is copied and dropped, while one consumer reads the old log from the table, too, as many records a second as are produced, and
+// while it reads as fast as it can.
 func (m *measurement) besideTier(ctx context.Context, old load.Spec, round int) error {
 	var capacity float64
 	err := m.withStored(ctx, func(topic string) error {
@@ -174,7 +175,7 @@ func (m *measurement) besideTier(ctx context.Context, old load.Spec, round int) 
 		return err
 	}
 	p99 := map[string]float64{}
-	for _, name := range rotated([]string{"quiet", "copied", "busy"}, round) {
+	for _, name := range rotated([]string{"quiet", "copied", "busy", "flatout"}, round) {
 		settings := []string{"segment.bytes", "4194304"}
 		if name != "quiet" {
 			settings = append(settings, "remote.storage.enable", "true", "local.retention.ms", "1")
@@ -185,8 +186,11 @@ func (m *measurement) besideTier(ctx context.Context, old load.Spec, round int) 
 			spec.Rate, spec.StampEvery = rate, max(1, int(rate/2000))
 			spec.Unmeasured = int(rate) / spec.StampEvery
 			stop := func() error { return nil }
-			if name == "busy" {
-				stop = readAgain(ctx, old)
+			switch name {
+			case "busy":
+				stop = readAgain(ctx, old, rate)
+			case "flatout":
+				stop = readAgain(ctx, old, 0)
 			}
 			result, err := m.client(ctx, fmt.Sprintf("tier: %.0f records/s, %s", rate, name), spec)
 			m.add("tier."+name+".ack.p50", result.Acknowledged.P50)
@@ -200,13 +204,14 @@ func (m *measurement) besideTier(ctx context.Context, old load.Spec, round int) 
 	}
 	m.add("tier.copied.ratio", p99["copied"]/p99["quiet"])
 	m.add("tier.p99.ratio", p99["busy"]/p99["quiet"])
+	m.add("tier.flatout.ratio", p99["flatout"]/p99["quiet"])
 	return nil
 }
 
-// readAgain reads a log over and over until it is stopped.
-func readAgain(ctx context.Context, spec load.Spec) (stop func() error) {
+// readAgain reads a log over and over until it is stopped, so many records a second; 0: as fast as it goes.
+func readAgain(ctx context.Context, spec load.Spec, rate float64) (stop func() error) {
 	reading, cancel := context.WithCancel(ctx)
-	spec.Role = "consume"
+	spec.Role, spec.Rate = "consume", rate
 	done := make(chan error, 1)
 	go func() {
 		var err error
@@ -244,5 +249,7 @@ func tierMetrics() []metric {
 		{"tier.quiet.ack.p99", "tier: acknowledgement p99 at 30 % of capacity, no tier", milliseconds, false},
 		{"tier.busy.ack.p99", "tier: acknowledgement p99 at 30 % of capacity, copying and one cold reader", milliseconds, false},
 		{"tier.p99.ratio", "tier: p99 with copying and a cold reader, of that without", count, false},
+		{"tier.flatout.ack.p99", "tier: acknowledgement p99 at 30 % of capacity, copying and one cold reader as fast as it can", milliseconds, false},
+		{"tier.flatout.ratio", "tier: p99 with copying and a cold reader as fast as it can, of that without", count, false},
 	}
 }

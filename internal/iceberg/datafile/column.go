@@ -23,6 +23,10 @@ type column struct {
 	places  []where // values that are there, in data
 	taken   int
 	data    []byte
+	// lent is the memory that data is in, of places that follow each other, where it may be given away; nil: it may not.
+	lent      *[]byte
+	unpacked  bool // the page is in raw
+	scattered bool // places are in no order: they are a dictionary's
 
 	raw, joined []byte // memory of pages
 	indexes     []uint32
@@ -35,7 +39,7 @@ type column struct {
 func (c *column) open(k *chunk, body, dictionary []byte) error {
 	c.leaf, c.codec, c.absent, c.body = k.leaf, k.codec, false, body
 	c.at, c.count, c.dictNumbers, c.dictPlaces, c.dictData = 0, 0, c.dictNumbers[:0], c.dictPlaces[:0], nil
-	c.data = nil
+	c.data, c.lent = nil, nil
 	if len(dictionary) == 0 {
 		return nil
 	}
@@ -149,10 +153,12 @@ func (c *column) readLevels(h *pageHeader, stored []byte) (data []byte, err erro
 		if h.notCompressed {
 			codec = codecNone
 		}
+		c.unpacked = codec != codecNone
 		if data, err = decompress(codec, &c.raw, data, h.raw-h.repBytes-h.defBytes); err != nil {
 			return nil, err
 		}
 	} else {
+		c.unpacked = c.codec != codecNone
 		if data, err = decompress(c.codec, &c.raw, stored, h.raw); err != nil {
 			return nil, err
 		}
@@ -263,7 +269,7 @@ const mostKept = 4 << 20
 
 // forget lets go of what was read, and of memory that is larger than usual.
 func (c *column) forget() {
-	c.body, c.data, c.dictData = nil, nil, nil
+	c.body, c.data, c.dictData, c.lent = nil, nil, nil, nil
 	if cap(c.raw) > mostKept {
 		c.raw = nil
 	}

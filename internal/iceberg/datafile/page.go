@@ -11,6 +11,8 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/korvet-io/korvet/internal/compress"
 )
 
 // Bounds of what one page may claim, whatever its header says.
@@ -152,6 +154,9 @@ const (
 	codecLZ4Raw = 7
 )
 
+// pageSlack is what memory for pages is a multiple of, in bytes: those of a file are about as large, and use it one after the other.
+const pageSlack = 8 << 10
+
 // decompress returns src uncompressed, in *room, which grows where it has to; a page that is not compressed is src itself. It takes
 // no more memory than size tells.
 func decompress(codec int64, room *[]byte, src []byte, size int64) (plain []byte, err error) {
@@ -161,10 +166,10 @@ func decompress(codec int64, room *[]byte, src []byte, size int64) (plain []byte
 	case size > 1<<20+mostRatio*int64(len(src)):
 		err = fmt.Errorf("%d bytes out of %d", size, len(src))
 	case size > 0: // of nothing there may be no frame
-		if int64(cap(*room)) < size {
-			*room = make([]byte, size)
+		if most := int64(cap(*room)); most <= size || most > 2*size+pageSlack { // libzstd wants a byte more; what is too large may be kept
+			*room = make([]byte, 0, size+1+pageSlack-(size+1)%pageSlack)
 		}
-		plain, err = uncompress(codec, (*room)[:0:size], src)
+		plain, err = uncompress(codec, (*room)[:size+1], src)
 	}
 	if err == nil && int64(len(plain)) != size {
 		err = fmt.Errorf("%d bytes instead of %d", len(plain), size)
@@ -175,9 +180,15 @@ func decompress(codec int64, room *[]byte, src []byte, size int64) (plain []byte
 	return plain, nil
 }
 
-func uncompress(codec int64, dst, src []byte) ([]byte, error) {
+// uncompress fills room but for its last byte.
+func uncompress(codec int64, room, src []byte) ([]byte, error) {
+	size := len(room) - 1
+	dst := room[:0:size]
 	switch codec {
 	case codecZstd:
+		if n, err := compress.FrameSize(src); err == nil && n == size {
+			return compress.Zstd.Decode(room[:0:size+1], src, n, nil)
+		}
 		d, err := zstdDecoder()
 		if err != nil {
 			return nil, err

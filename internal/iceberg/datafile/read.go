@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -168,7 +169,7 @@ func fetch(ctx context.Context, src Source, list []span, gap int64) ([]part, err
 		for i++; i < len(list) && list[i].from-s.to <= gap; i++ {
 			s.to = max(s.to, list[i].to)
 		}
-		parts = append(parts, part{off: s.from, data: make([]byte, s.to-s.from)})
+		parts = append(parts, part{off: s.from, data: takeRange(s.to - s.from)})
 	}
 	if len(parts) == 1 {
 		return parts, src.ReadRange(ctx, parts[0].data, parts[0].off)
@@ -178,4 +179,33 @@ func fetch(ctx context.Context, src Source, list []span, gap int64) ([]part, err
 		all.Go(func() error { return src.ReadRange(ctx, p.data, p.off) })
 	}
 	return parts, all.Wait()
+}
+
+// ranges is memory that ranges were read to before.
+var ranges = sync.Pool{New: func() any { return new([]byte) }}
+
+// Memory of ranges between these is kept, in bytes.
+const (
+	leastKeptRange = 64 << 10
+	mostKeptRange  = 8 << 20
+)
+
+func takeRange(n int64) []byte {
+	if n < leastKeptRange || n > mostKeptRange {
+		return make([]byte, n)
+	}
+	used := ranges.Get().(*[]byte)
+	if int64(cap(*used)) < n {
+		return make([]byte, n, n+n/4)
+	}
+	return (*used)[:n]
+}
+
+// giveBack keeps the memory of ranges that were read and that nobody uses any more.
+func giveBack(parts []part) {
+	for i := range parts {
+		if b := parts[i].data; len(b) >= leastKeptRange && len(b) <= mostKeptRange {
+			ranges.Put(&b)
+		}
+	}
 }

@@ -22,6 +22,10 @@ type Stretch struct {
 // SameGroup tells whether two stretches are in one row group, so that they can be read at once.
 func (s *Stretch) SameGroup(o *Stretch) bool { return s.group == o.group }
 
+// mostStretch is how many pages of the largest column a stretch has at most: what they are when they are decoded their sizes in the
+// file do not tell.
+const mostStretch = 8
+
 // Stretches divides the file: each has about so many bytes of the largest column or so many rows, whichever comes first, one page at
 // least. A file without page index is read through for it, the first time.
 func (f *File) Stretches(ctx context.Context, src Source, bytes, rows int64) ([]Stretch, error) {
@@ -33,7 +37,7 @@ func (f *File) Stretches(ctx context.Context, src Source, bytes, rows int64) ([]
 		pages := g.heavy.pages
 		for at := 0; at < len(pages); {
 			s := Stretch{group: i, from: pages[at].row, to: g.rows, Row: g.first + pages[at].row}
-			for size := int64(0); at < len(pages) && size < bytes && pages[at].row-s.from < rows; at++ {
+			for size, most := int64(0), at+mostStretch; at < min(len(pages), most) && size < bytes && pages[at].row-s.from < rows; at++ {
 				size += pages[at].end - pages[at].start
 			}
 			if at < len(pages) {
@@ -75,10 +79,9 @@ func (g *group) mostTime(leaf int, s *Stretch) int64 {
 	return Millis(most)
 }
 
-// ReadStretches gives the sink all rows of stretches of one row group that follow each other, in the file's order, and reads
-// them with one fetch. The row and what it refers to are the reader's; they are the sink's until it returns. When it returns
-// false the reading ends.
-func (f *File) ReadStretches(ctx context.Context, src Source, list []Stretch, gap int64, sink func(*Row) bool) error {
+// ReadBlocks decodes stretches of one row group that follow each other, which it reads with one fetch, and gives each to the sink
+// as soon as it is whole, until that wants no more. Decoding takes turns.
+func (f *File) ReadBlocks(ctx context.Context, src Source, list []Stretch, gap int64, turns Turns, sink func(*Block) bool) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -88,22 +91,22 @@ func (f *File) ReadStretches(ctx context.Context, src Source, list []Stretch, ga
 	if err != nil {
 		return fmt.Errorf("read data file: %w", err)
 	}
-	rows, err := newRows(group, parts, from, to)
+	var rows *rows
+	turns.Do(func() { rows, err = newRows(group, parts, from, to) })
 	if err != nil {
 		return err
 	}
 	defer rows.close()
-	for {
-		row, err := rows.next()
+	for _, s := range list {
+		var b *Block
+		turns.Do(func() { b, err = rows.block(s.Row, int(s.Rows)) })
 		if err != nil {
 			return fmt.Errorf("read data file: %w", err)
 		}
-		if row == nil {
-			return nil
-		}
-		row.Position += group.first
-		if !sink(row) {
-			return nil
+		if !sink(b) {
+			break
 		}
 	}
+	giveBack(parts)
+	return nil
 }

@@ -76,7 +76,10 @@ func (c *column) readNumbers(encoding int64, data []byte, n int) ([]int64, error
 
 func (c *column) readPlaces(encoding int64, data []byte, n int) (places []where, err error) {
 	places = c.places[:0]
-	c.data = data
+	c.data, c.lent, c.scattered = data, nil, false
+	if c.unpacked {
+		c.lent = &c.raw
+	}
 	switch encoding {
 	case encodingPlain:
 		return plainBytes(places, data, n)
@@ -85,13 +88,13 @@ func (c *column) readPlaces(encoding int64, data []byte, n int) (places []where,
 		return places, err
 	case encodingDeltaBytes:
 		places, c.joined, err = deltaBytes(places, c.joined[:0], data, n, mostPage)
-		c.data = c.joined
+		c.data, c.lent = c.joined, &c.joined
 		return places, err
 	case encodingDictionary, encodingPlainDictionary:
 		if err := c.readIndexes(data, n, len(c.dictPlaces)); err != nil {
 			return places, err
 		}
-		c.data = c.dictData
+		c.data, c.lent, c.scattered = c.dictData, nil, true
 		for _, i := range c.indexes {
 			places = append(places, c.dictPlaces[i])
 		}

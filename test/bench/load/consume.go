@@ -35,10 +35,12 @@ func newConsuming(spec Spec) (*consuming, error) {
 	return &consuming{spec: spec, client: client, next: next}, nil
 }
 
-// run reads until all records came, and fails when an offset is missing or comes twice or a value has a wrong length.
-func (c *consuming) run(ctx context.Context) error {
+// run reads until all records came, and fails when an offset is missing or comes twice or a value has a wrong length. It takes
+// no more records a second than pace lets it.
+func (c *consuming) run(ctx context.Context, pace pacer) error {
 	defer c.client.Close()
 	for left := c.spec.Records; left > 0; {
+		pace.wait(c.spec.Records - left)
 		fetches := c.client.PollFetches(ctx)
 		if err := fetches.Err0(); err != nil {
 			return fmt.Errorf("poll: %w", err)

@@ -29,7 +29,7 @@ type Spec struct {
 	Codec        string        `json:"codec"`        // none, gzip, snappy, lz4, zstd
 	Acks         string        `json:"acks"`         // all (idempotent), 1, 0
 	Linger       time.Duration `json:"linger"`       // franz-go's default is 10 ms
-	Rate         float64       `json:"rate"`         // records a second over all producers; 0: as fast as it goes
+	Rate         float64       `json:"rate"`         // records a second over all producers, or of a consumer alone; 0: as fast as it goes
 	StampEvery   int           `json:"stamp_every"`  // the latency of one in so many records is taken; 0: of none
 	Unmeasured   int           `json:"unmeasured"`   // stamped records that each producer sends before latencies count
 }
@@ -76,7 +76,7 @@ func runConsume(ctx context.Context, spec Spec) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := c.run(ctx); err != nil {
+	if err := c.run(ctx, newPacer(spec.Rate)); err != nil {
 		return Result{}, err
 	}
 	return Result{ConsumedPerSecond: float64(spec.Records) / c.ended.Sub(began).Seconds()}, nil
@@ -93,7 +93,7 @@ func runTail(ctx context.Context, spec Spec) (Result, error) {
 	p := newProducing(spec)
 	consumed := make(chan error, 1)
 	go func() {
-		err := c.run(ctx)
+		err := c.run(ctx, pacer{})
 		if err != nil {
 			cancel(err)
 		}

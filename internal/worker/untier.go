@@ -16,7 +16,9 @@ func (s *Storage) untierOff(ctx context.Context) error {
 	if s.TableList == nil {
 		return nil
 	}
-	for _, t := range s.Topics.All() {
+	topics := s.Topics.All()
+	s.keepCopies() // this tick may have offered what was turned off since, and nobody may have begun it yet
+	for _, t := range topics {
 		if t.Config.RemoteStorage || !t.Config.RemoteDeleteOnDisable || s.copies.busy(topicRef(t)) {
 			continue // a copy that has not ended yet could note again what is forgotten here
 		}

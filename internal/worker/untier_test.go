@@ -94,3 +94,17 @@ func TestRemoteDataIsKeptUnlessItsDeletionIsWished(t *testing.T) {
 		t.Errorf("%+v, %d tables", v.View, len(tables.tables))
 	}
 }
+
+// A tick offers copies with the settings that it began with. One that began after its topic's table was let go of would note again
+// what the table had, and the next table could not be made.
+func TestACopyThatWasOfferedIsNotBegunOnceTheTierIsOff(t *testing.T) {
+	r := newRig(t)
+	p, tables := r.half(map[string]string{"remote.log.delete.on.disable": "true"})
+	r.storage.copies.offer([]CopyJob{{Topic: p.topic}}, 0)
+	if err := r.storage.untierOff(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := len(r.storage.copies.offered); left != 0 || len(tables.dropped) != 1 {
+		t.Errorf("%d copies wait to begin, %d tables are let go of", left, len(tables.dropped))
+	}
+}

@@ -114,12 +114,18 @@ func (w *world) nextTick() error { return w.keeper.RunOnce(w.ctx) }
 
 // someMore appends and seals, so that there is more to do for the next tick.
 func (w *world) someMore() error {
+	before, err := w.livingBytes()
+	if err != nil {
+		return err
+	}
 	for _, do := range []func() (Latitude, error){w.produce, w.roll, w.produce} {
 		if _, err := do(); err != nil {
 			return err
 		}
 	}
-	return nil
+	after, err := w.livingBytes()
+	w.grown += sum(after) - sum(before)
+	return err
 }
 
 // fenced is what Redis has of the partitions that the newest worker has changed, "" of the others.

@@ -175,6 +175,7 @@ func (w *world) wokenTick() (Latitude, error) {
 func (w *world) retaining(whole bool, step func() error) ([]Latitude, error) {
 	was := make([]tierView, len(w.parts))
 	err := w.each(func(i int) (err error) {
+		w.grown = 0
 		was[i], err = w.lookAtTiers()
 		return err
 	})
@@ -229,7 +230,7 @@ func (w *world) retainingBytes(open *Latitude, was *tierView, limit int64) error
 	}
 	open.Start = func(start int64) error {
 		if was.table != "" {
-			rest = was.above(start)
+			rest = was.above(start) + w.grown
 		}
 		if start > byTime && rest < limit-w.grain(limit) {
 			return fmt.Errorf("the log starts at %d and %d bytes are left, retention.bytes is %d", start, rest, limit)

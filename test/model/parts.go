@@ -21,6 +21,7 @@ type part struct {
 	producers []*producer
 	// What Redis says of the tiers since the newest step that may change it.
 	local, tiered int64
+	grown         int64 // bytes in Redis that were appended within the newest step of retention
 }
 
 // mostParts bounds the partitions of a program's topic.

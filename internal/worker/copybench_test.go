@@ -118,6 +118,9 @@ func benchCopy(b *testing.B, server *redistest.Server, root string, plain object
 	rig := &copyRig{rig: &rig{}, root: root, plain: plain}
 	rig.tables = &registry{root: root}
 	shard := openShard(b, server.URI())
+	if _, err := shard.Glances(b.Context(), []redisstream.Keys{job.Targets[0].Keys}); err != nil { // it knows its Redis from now on
+		b.Fatal(err)
+	}
 	set := CopySettings{RowGroupBytes: 16 << 20, TargetFileBytes: 128 << 20, Threads: 10, MaxValueBytes: 1 << 30}
 	var before syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)

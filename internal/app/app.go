@@ -66,7 +66,11 @@ const workerTick = time.Minute
 // served, Failed when that cannot be. An error: nothing runs.
 func Start(ctx context.Context, o Options) (*Broker, error) {
 	b := &Broker{opt: o, cfg: *o.Config, log: o.Log, ready: make(chan struct{}), failed: make(chan error, 1)}
-	b.turns = datafile.NewTurns(max(1, runtime.GOMAXPROCS(0)-1))
+	processors := runtime.GOMAXPROCS(0)
+	if b.cfg.Broker.Enabled { // one is left to clients
+		processors--
+	}
+	b.turns = datafile.NewTurns(max(1, processors))
 	b.state.set(reasonStarting, "starting")
 	if err := b.open(ctx); err != nil {
 		b.closeListeners()

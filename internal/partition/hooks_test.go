@@ -16,6 +16,7 @@ type hookedShard struct {
 	*redisstream.Shard
 	wrap     func(redisstream.Conn) redisstream.Conn // of every write connection handed over
 	onRange  func()                                  // before entries are read
+	onLook   func()                                  // after a registry was read
 	identity func() redisstream.Identity
 }
 
@@ -33,6 +34,14 @@ func (h *hookedShard) Range(ctx context.Context, stream string, from redisstream
 		h.onRange()
 	}
 	return h.Shard.Range(ctx, stream, from, inclusive, count, sink)
+}
+
+func (h *hookedShard) Look(ctx context.Context, keys redisstream.Keys) (redisstream.View, error) {
+	v, err := h.Shard.Look(ctx, keys)
+	if h.onLook != nil {
+		h.onLook()
+	}
+	return v, err
 }
 
 func (h *hookedShard) Identity() redisstream.Identity {

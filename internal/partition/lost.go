@@ -65,12 +65,23 @@ func (p *Partition) foundAgain(end int64) {
 	}
 }
 
-// checkLost refuses a view of a log that Redis lost, or the end of it: it says nothing of what the remote tier has.
-func (p *Partition) checkLost(v *redisstream.View, end int64) error {
+// known is what this process knew of a log before it asked Redis.
+type known struct {
+	least int64 // the log ended there or above
+	epoch int32 // the leader epoch of its own last term
+}
+
+func (p *Partition) known() known {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return known{p.least(), p.term.epoch}
+}
+
+// checkLost refuses a view of a log that Redis lost, or the end of it: it says nothing of what the remote tier has. before is what was
+// known when Redis was asked: the log may have grown since.
+func (p *Partition) checkLost(before known, v *redisstream.View, end int64) error {
 	nothing := v.Owner == "" && end == 0 && len(v.Epochs) == 0
-	shorter := end < p.least() && v.Epoch <= p.term.epoch // else another broker has led it since
+	shorter := end < before.least && v.Epoch <= before.epoch // else another broker has led it since
 	if !nothing && !shorter || !p.env.tiered(p.ref) {
 		return nil
 	}
@@ -79,9 +90,9 @@ func (p *Partition) checkLost(v *redisstream.View, end int64) error {
 
 // isNew tells whether a log that Redis has nothing of never was anywhere: the remote tier says that it has none of it, and this process
 // knew of none. Partitions beside it may be in the table already.
-func (p *Partition) isNew(ctx context.Context) bool {
+func (p *Partition) isNew(ctx context.Context, before known) bool {
 	p.mu.Lock()
-	knew := p.least() > 0 || p.isLost
+	knew := before.least > 0 || p.isLost
 	p.mu.Unlock()
 	if knew || p.env.remote == nil {
 		return false

@@ -52,6 +52,7 @@ func (p *Partition) belongTo(id redisstream.Identity) {
 
 // look asks Redis for the log's ends.
 func (p *Partition) look(ctx context.Context) (logEnds, int32, error) {
+	before := p.known()
 	v, err := p.env.shard.Look(ctx, p.keys)
 	if err != nil {
 		return logEnds{}, 0, readError(err)
@@ -63,7 +64,7 @@ func (p *Partition) look(ctx context.Context) (logEnds, int32, error) {
 		return logEnds{known: true, view: &redisstream.View{}}, 0, nil
 	}
 	end := redisstream.EndOffset(v.LastSeq)
-	if err := p.checkLost(&v, end); err != nil && !p.isNew(ctx) {
+	if err := p.checkLost(before, &v, end); err != nil && !p.isNew(ctx, before) {
 		return logEnds{}, 0, err
 	}
 	s := logEnds{known: true, logStart: min(v.LogStart, end), leo: end, high: end, epochs: v.Epochs, view: &v}

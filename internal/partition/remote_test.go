@@ -196,6 +196,26 @@ func TestALogThatIsNowhereIsEmptyIfTheTableSaysSo(t *testing.T) {
 	}
 }
 
+// A broker that takes over and writes while somebody else's question about the log's end is answered has lost nothing.
+func TestALogThatGrowsWhileItsEndIsAskedForIsNotLost(t *testing.T) {
+	s, ref := redistest.Start(t), newRef("t")
+	remote := partition.Dependencies{Remote: &fakeRemote{}, Tiered: func(partition.Ref) bool { return true }}
+	first := newBroker(t, s, "1/a", nil, remote)
+	first.mustAppend(ref, numbers(0, 10)...)
+	first.close()
+	h, grown := &hookedShard{}, false
+	second := hooked(t, s, h, nil, remote)
+	h.onLook = func() {
+		if !grown {
+			grown = true
+			second.produceUntil(ref, func() *batch.Batch { return makeBatch(t, -1, -1, -1, 1, numbers(10, 20)...) })
+		}
+	}
+	if b, err := second.Bounds(t.Context(), ref); err != nil || b.HighWatermark != 10 && b.HighWatermark != 20 || !grown {
+		t.Errorf("it ends at %d, grown %v: %v", b.HighWatermark, grown, err)
+	}
+}
+
 func TestHolesInTheRemoteTierArePassedOver(t *testing.T) {
 	remote := &fakeRemote{hole: func(o int64) bool { return o >= 12 && o < 35 || o%2 == 0 }}
 	f, ref, _ := tiers(t, remote, nil)

@@ -25,6 +25,7 @@ type crowd struct {
 	changed chan struct{}
 	tally   map[position]int // how often each record was read by anybody
 	last    map[position]*member
+	inHand  int // records that members who were killed may have committed and not printed
 }
 
 // newCrowd returns an empty group on the feed's topic. Its members end with the test.
@@ -190,7 +191,8 @@ func (c *crowd) ownership() (map[int32]string, error) {
 	return owners, nil
 }
 
-// checkNothingLost looks for records that nobody has read before the newest that somebody has.
+// checkNothingLost looks for records that nobody has read before the newest that somebody has, but for those that killed members may
+// have had in hand.
 func (c *crowd) checkNothingLost() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,11 +207,13 @@ func (c *crowd) checkNothingLost() error {
 		for o := range newest {
 			if c.tally[position{p, o}] == 0 {
 				errs = append(errs, fmt.Errorf("record %d of partition %d was read by nobody, %d was", o, p, newest))
-				break
 			}
 		}
 	}
-	return errors.Join(errs...)
+	if len(errs) <= c.inHand {
+		return nil
+	}
+	return errors.Join(errs[:min(len(errs), groupPartitions)]...)
 }
 
 // reads are how often the records of the group's topic were read, for exact counts.

@@ -30,6 +30,8 @@ func kcatMember(addr string) memberProgram {
 		},
 		parse: parseKcatMember,
 		stop:  interrupt,
+		// librdkafka's enable.auto.offset.store stores the offset of "last message provided to application", and kcat cannot do without.
+		storesFirst: true,
 	}
 }
 

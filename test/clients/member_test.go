@@ -70,6 +70,7 @@ type member struct {
 	// stop ends the member in an orderly way, with the exit code.
 	stop   func(*member) error
 	exit   int
+	stores bool          // memberProgram.storesFirst
 	stderr string        // a file
 	ended  chan struct{} // closed when all output was read and the process is gone
 
@@ -103,6 +104,9 @@ type memberProgram struct {
 	stop  func(*member) error
 	// exit is the exit code after stop.
 	exit int
+	// storesFirst: a record's offset is stored, and may be committed, before the record is printed. Of a member that is killed in
+	// between nobody sees it.
+	storesFirst bool
 }
 
 // startMember starts a member that ends with the crowd at the latest.
@@ -110,7 +114,7 @@ func (c *crowd) startMember(name string, p memberProgram, o memberOptions) (*mem
 	cmd := p.command(o)
 	cmd.SysProcAttr = harness.EndWithParent()
 	m := &member{
-		name: name, crowd: c, cmd: cmd, parse: p.parse, stop: p.stop, exit: p.exit, ended: make(chan struct{}), highest: map[int32]int64{},
+		name: name, crowd: c, cmd: cmd, parse: p.parse, stop: p.stop, exit: p.exit, stores: p.storesFirst, ended: make(chan struct{}), highest: map[int32]int64{},
 		stderr: filepath.Join(c.dir, fmt.Sprintf("%s-%d.stderr", name, len(c.members))),
 	}
 	stderr, err := os.Create(m.stderr)
@@ -261,6 +265,11 @@ func (m *member) kill9() {
 	m.crowd.leave(m)
 	_ = m.cmd.Process.Kill() // it may have ended by itself
 	<-m.ended
+	if m.stores {
+		m.crowd.mu.Lock()
+		defer m.crowd.mu.Unlock()
+		m.crowd.inHand++
+	}
 }
 
 // interrupt is how a command-line program is stopped in an orderly way.

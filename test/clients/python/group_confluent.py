@@ -1,6 +1,6 @@
 """confluent-kafka as a member of a group."""
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 
 def member(bootstrap, options, lines):
@@ -25,10 +25,20 @@ def member(bootstrap, options, lines):
             if m.error():
                 raise KafkaException(m.error())
             lines.record(m.partition(), m.offset(), m.value())
+            if options.max is None:
+                _store(consumer, m)
             read[m.partition()] = m.offset() + 1
     if options.max is not None:
         consumer.commit(offsets=[TopicPartition(options.topic, p, o) for p, o in read.items()], asynchronous=False)
     consumer.close()
+
+
+def _store(consumer, message):
+    try:
+        consumer.store_offsets(message)
+    except KafkaException as e:
+        if e.args[0].code() != KafkaError._STATE:  # the partition went within the same call
+            raise
 
 
 def _settings(bootstrap, options):
@@ -37,6 +47,7 @@ def _settings(bootstrap, options):
         "group.id": options.group,
         "auto.offset.reset": "earliest",
         "enable.auto.commit": options.max is None,
+        "enable.auto.offset.store": False,  # what is not printed must not be committed
         "auto.commit.interval.ms": 500,
         "fetch.wait.max.ms": 100,
         "group.protocol": options.protocol,

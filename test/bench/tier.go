@@ -34,10 +34,11 @@ func (r *runner) runTier(ctx context.Context) error {
 		path = "file://" + filepath.Join(r.dir, "tier")
 	}
 	before := r.korvet.Settings
-	r.korvet.Settings = append(slices.Clone(before), quickWorker, "--korvet.storage.worker.lease-duration=5s", "--korvet.storage.remote.path="+path,
-		"--korvet.broker.tail-cache-bytes=1GB")
 	defer func() { r.korvet.Settings = before }()
 	for round := -r.Warmup; round < r.Rounds; round++ {
+		place := fmt.Sprintf("%s/%d", path, round+r.Warmup) // an empty Redis over the tables of another is refused
+		r.korvet.Settings = append(slices.Clone(before), quickWorker, "--korvet.storage.worker.lease-duration=5s", "--korvet.storage.remote.path="+place,
+			"--korvet.broker.tail-cache-bytes=1GB")
 		err := r.visitGroups(ctx, r.korvet, round >= 0, func(m *measurement, ctx context.Context) error {
 			return m.tiers(ctx, round+r.Warmup)
 		})

@@ -17,6 +17,7 @@ type hookedShard struct {
 	wrap     func(redisstream.Conn) redisstream.Conn // of every write connection handed over
 	onRange  func()                                  // before entries are read
 	onLook   func()                                  // after a registry was read
+	onStart  func()                                  // before a log start is read that somebody waits for
 	identity func() redisstream.Identity
 }
 
@@ -42,6 +43,13 @@ func (h *hookedShard) Look(ctx context.Context, keys redisstream.Keys) (redisstr
 		h.onLook()
 	}
 	return v, err
+}
+
+func (h *hookedShard) LogStart(ctx context.Context, keys redisstream.Keys, topicID string) (redisstream.Starts, error) {
+	if h.onStart != nil {
+		h.onStart()
+	}
+	return h.Shard.LogStart(ctx, keys, topicID)
 }
 
 func (h *hookedShard) Identity() redisstream.Identity {

@@ -16,6 +16,7 @@ type hookedShard struct {
 	*redisstream.Shard
 	wrap     func(redisstream.Conn) redisstream.Conn // of every write connection handed over
 	onRange  func()                                  // before entries are read
+	onStart  func()                                  // before a log start is read that somebody waits for
 	identity func() redisstream.Identity
 }
 
@@ -33,6 +34,13 @@ func (h *hookedShard) Range(ctx context.Context, stream string, from redisstream
 		h.onRange()
 	}
 	return h.Shard.Range(ctx, stream, from, inclusive, count, sink)
+}
+
+func (h *hookedShard) LogStart(ctx context.Context, keys redisstream.Keys, topicID string) (redisstream.Starts, error) {
+	if h.onStart != nil {
+		h.onStart()
+	}
+	return h.Shard.LogStart(ctx, keys, topicID)
 }
 
 func (h *hookedShard) Identity() redisstream.Identity {

@@ -20,8 +20,10 @@ const (
 // logStart says when the log start was read last.
 type logStart struct {
 	seen  time.Duration
-	asked bool  // it is being read
-	clean int64 // below, compaction has removed records
+	asked bool // it is being read
+	// flight is closed when the reading that reads wait for is over; nil: there is none.
+	flight chan struct{}
+	clean  int64 // below, compaction has removed records
 	// newest is what was read last, of one moment.
 	newest redisstream.Starts
 }
@@ -51,23 +53,48 @@ func (p *Partition) readStart(ctx context.Context, remembered int64) int64 {
 	return remembered
 }
 
-// renewStart sees to it that a read knows a log start that is not old.
+// renewStart sees to it that a read knows a log start that is not old. Of many reads at once one asks.
 func (p *Partition) renewStart(ctx context.Context, remembered int64) int64 {
 	p.mu.Lock()
-	age, conn, token := p.env.now()-p.start.seen, p.term.conn, p.term.token
+	age, conn, token, flight := p.env.now()-p.start.seen, p.term.conn, p.term.token, p.start.flight
 	side := age >= startLasts && age < startStale && !p.start.asked
 	wait := age >= startStale && !p.start.asked
 	p.start.asked = p.start.asked || side
+	if wait && flight == nil {
+		p.start.flight = make(chan struct{})
+	}
 	p.mu.Unlock()
 	switch {
+	case wait && flight == nil:
+		return p.readForAll(ctx, remembered)
 	case wait:
-		soon, cancel := context.WithTimeout(ctx, startLasts) // what is in memory is served while Redis does not answer
-		defer cancel()
-		return p.readStart(soon, remembered)
+		select {
+		case <-flight:
+		case <-ctx.Done():
+			return remembered
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.ends.known {
+			remembered = max(remembered, p.ends.logStart)
+		}
 	case side:
 		redisstream.LogStart(conn, p.keys, p.topicID, func(s redisstream.Starts, err error) { p.renewed(token, s, err) })
 	}
 	return remembered
+}
+
+// readForAll is readStart for whoever waits beside. What is in memory is served while Redis does not answer.
+func (p *Partition) readForAll(ctx context.Context, remembered int64) int64 {
+	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), startLasts)
+	defer cancel()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		close(p.start.flight)
+		p.start.flight = nil
+	}()
+	return p.readStart(soon, remembered)
 }
 
 // renewed takes a log start that was asked for under a term.

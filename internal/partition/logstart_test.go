@@ -2,6 +2,7 @@ package partition_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -33,11 +34,54 @@ func (f *fixture) readAt(ref partition.Ref, offset int64) error {
 
 // byHand is a broker whose time a test lets pass.
 func byHand(t *testing.T, s *redistest.Server) (f *fixture, pass func(time.Duration)) {
+	clock, pass := handClock()
+	return newBroker(t, s, "1/a", nil, partition.Dependencies{Clock: clock}), pass
+}
+
+// handClock is a clock that a test moves.
+func handClock() (clock *partition.Clock, pass func(time.Duration)) {
 	var now atomic.Int64
 	now.Store(int64(time.Hour))
-	clock := &partition.Clock{Now: func() time.Duration { return time.Duration(now.Load()) }, Token: rand.Text}
-	f = newBroker(t, s, "1/a", nil, partition.Dependencies{Clock: clock})
-	return f, func(d time.Duration) { now.Add(int64(d)) }
+	clock = &partition.Clock{Now: func() time.Duration { return time.Duration(now.Load()) }, Token: rand.Text}
+	return clock, func(d time.Duration) { now.Add(int64(d)) }
+}
+
+func TestOfManyReadsAfterAPauseOneAsksForTheLogStart(t *testing.T) {
+	clock, pass := handClock()
+	h, ref := &hookedShard{}, newRef("t")
+	f := hooked(t, redistest.Start(t), h, nil, partition.Dependencies{Clock: clock})
+	f.mustAppend(ref, numbers(0, 20)...)
+	f.raise(ref, 5)
+	pass(time.Minute)
+	asked, answer := make(chan struct{}, 100), make(chan struct{})
+	h.onStart = func() { asked <- struct{}{}; <-answer }
+	var begun, all sync.WaitGroup
+	for range 50 {
+		begun.Add(1)
+		all.Go(func() {
+			begun.Done()
+			if err := f.readAt(ref, 4); !errors.Is(err, partition.ErrOffsetOutOfRange) {
+				t.Errorf("below the new start: %v", err)
+			}
+		})
+	}
+	begun.Wait()
+	<-asked
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	begun.Add(1)
+	all.Go(func() {
+		begun.Done()
+		if _, err := f.Read(over, ref, partition.ReadRequest{Offset: 19, MaxBytes: 1000, AtLeastOne: true}, nil); err != nil {
+			t.Errorf("one that waits no longer: %v", err)
+		}
+	})
+	begun.Wait()
+	close(answer)
+	all.Wait()
+	if n := len(asked); n > 0 {
+		t.Errorf("%d more asked", n)
+	}
 }
 
 func TestReadersLearnWithinASecondOfALogStartThatRose(t *testing.T) {

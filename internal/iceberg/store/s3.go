@@ -8,19 +8,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
@@ -75,35 +71,6 @@ func openS3(ctx context.Context, s S3) (Store, error) {
 		}
 	})
 	return &bucket{client: client, attempts: attempts}, nil
-}
-
-// retryer tries again what may go well the next time: answers 429 and 5xx, throttling, connections that fail, and a conditional put
-// that met another one.
-func retryer(attempts int, backoff time.Duration) aws.Retryer {
-	return retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts, o.Backoff, o.RateLimiter = attempts, pauses{most: backoff, drawn: retry.NewExponentialJitterBackoff(backoff)}, ratelimit.None
-		o.Retryables = append(o.Retryables,
-			retry.RetryableHTTPStatusCode{Codes: map[int]struct{}{http.StatusTooManyRequests: {}}},
-			retry.RetryableErrorCode{Codes: map[string]struct{}{"ConditionalRequestConflict": {}, "OperationAborted": {}}},
-		)
-	})
-}
-
-// pauses are drawn by chance, from a range that doubles, and at least as long as the server asks for with Retry-After, within a bound.
-type pauses struct {
-	most  time.Duration
-	drawn retry.BackoffDelayer
-}
-
-// BackoffDelay implements retry.BackoffDelayer.
-func (p pauses) BackoffDelay(attempt int, err error) (time.Duration, error) {
-	d, failed := p.drawn.BackoffDelay(attempt, err)
-	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && failed == nil {
-		if seconds, err := strconv.ParseUint(answer.Response.Header.Get("Retry-After"), 10, 31); err == nil {
-			d = min(p.most, max(d, time.Duration(seconds)*time.Second))
-		}
-	}
-	return d, failed
 }
 
 // object splits s3://bucket/key; s3a and s3n are what Hadoop's writers call it. A key is as it is: nothing of it is encoded.
@@ -265,44 +232,3 @@ func (c *chain) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	}
 	return keys, err
 }
-
-// wrapS3 names the object, and the kind of what happened.
-func wrapS3(verb, location string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var refused smithy.APIError
-	var answered interface{ HTTPStatusCode() int }
-	status, code := 0, ""
-	if errors.As(err, &answered) {
-		status = answered.HTTPStatusCode()
-	}
-	if errors.As(err, &refused) {
-		code = refused.ErrorCode()
-		err = &answer{text: strings.TrimSuffix(fmt.Sprintf("the server answers %d %s: %s", status, code, refused.ErrorMessage()), ": "+code), err: err}
-	}
-	switch {
-	case code == "NoSuchBucket": // an object that is not there may be gone for good, a bucket is a mistake
-	case status == http.StatusNotFound, code == "NoSuchKey":
-		err = fmt.Errorf("%w: %w", ErrNotFound, err)
-	case status == http.StatusPreconditionFailed:
-		err = fmt.Errorf("%w: %w", ErrExists, err)
-	case status == http.StatusForbidden, status == http.StatusUnauthorized:
-		err = fmt.Errorf("%w: %w", ErrDenied, err)
-	case status == http.StatusInsufficientStorage, code == "QuotaExceeded", code == "XMinioStorageFull":
-		err = fmt.Errorf("%w: %w", ErrFull, err)
-	case status == http.StatusRequestedRangeNotSatisfiable:
-		err = fmt.Errorf("%w: %w", ErrShort, err)
-	}
-	return fmt.Errorf("%s %s: %w", verb, location, err)
-}
-
-// answer is a refusal without what differs from one request to the next, as the SDK's text has it: whoever tells a failure once
-// knows by the text that it is still the same.
-type answer struct {
-	text string
-	err  error
-}
-
-func (a *answer) Error() string { return a.text }
-func (a *answer) Unwrap() error { return a.err }

@@ -265,11 +265,9 @@ func (m *member) kill9() {
 	m.crowd.leave(m)
 	_ = m.cmd.Process.Kill() // it may have ended by itself
 	<-m.ended
-	if m.stores {
-		m.crowd.mu.Lock()
-		defer m.crowd.mu.Unlock()
-		m.crowd.inHand++
-	}
+	m.crowd.mu.Lock()
+	defer m.crowd.mu.Unlock()
+	m.crowd.killed = append(m.crowd.killed, m)
 }
 
 // interrupt is how a command-line program is stopped in an orderly way.

@@ -32,16 +32,20 @@ var (
 	}
 )
 
+// storedCapacity is how many records a second the broker takes while the storage worker has nothing to do.
+func (m *measurement) storedCapacity(ctx context.Context) (perSecond float64, err error) {
+	err = m.withStored(ctx, func(topic string) error {
+		result, err := m.client(ctx, "capacity", m.storageSpec("produce", topic, m.StorageVolume/storageSize/5))
+		perSecond = result.ProducedPerSecond
+		return err
+	}, "segment.bytes", "-1")
+	return perSecond, err
+}
+
 // besideWorker takes the latency of acknowledgements at a part of the broker's capacity: once while the storage worker has
 // nothing to do, and once while it seals and drops segments of 4 MiB, trims a stream and compacts a log.
 func (m *measurement) besideWorker(ctx context.Context, round int) error {
-	var capacity float64
-	err := m.withStored(ctx, func(topic string) error {
-		spec := m.storageSpec("produce", topic, m.StorageVolume/storageSize/5)
-		result, err := m.client(ctx, "capacity", spec)
-		capacity = result.ProducedPerSecond
-		return err
-	}, "segment.bytes", "-1")
+	capacity, err := m.storedCapacity(ctx)
 	if err != nil {
 		return err
 	}

@@ -165,13 +165,7 @@ func (m *measurement) seekTier(ctx context.Context, topic string, end int64) err
 // is copied and dropped, while one consumer reads the old log from the table, too, as many records a second as are produced, and
 // while it reads as fast as it can.
 func (m *measurement) besideTier(ctx context.Context, old load.Spec, round int) error {
-	var capacity float64
-	err := m.withStored(ctx, func(topic string) error {
-		spec := m.storageSpec("produce", topic, m.StorageVolume/storageSize/5)
-		result, err := m.client(ctx, "tier: capacity", spec)
-		capacity = result.ProducedPerSecond
-		return err
-	}, "segment.bytes", "-1")
+	capacity, err := m.storedCapacity(ctx)
 	if err != nil {
 		return err
 	}

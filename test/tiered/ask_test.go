@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -16,31 +17,29 @@ func ptr(s string) *string { return &s }
 // setting is the value of a topic's setting.
 func (w *world) setting(topic, name string) string {
 	w.Helper()
-	all, err := w.admin.DescribeTopicConfigs(w.Context(), topic)
-	if err != nil {
-		w.Fatal(err)
-	}
-	for _, c := range all[0].Configs {
-		if c.Key == name {
-			return c.MaybeValue()
-		}
-	}
-	return ""
+	return w.valueOf(name)(w.admin.DescribeTopicConfigs(w.Context(), topic))
 }
 
 // brokerSetting is the value of one of the broker's.
 func (w *world) brokerSetting(name string) string {
 	w.Helper()
-	all, err := w.admin.DescribeBrokerConfigs(w.Context(), 0)
-	if err != nil {
-		w.Fatal(err)
-	}
-	for _, c := range all[0].Configs {
-		if c.Key == name {
-			return c.MaybeValue()
+	return w.valueOf(name)(w.admin.DescribeBrokerConfigs(w.Context(), 0))
+}
+
+// valueOf finds a setting in the answer for one resource; "" when it has none.
+func (w *world) valueOf(name string) func(kadm.ResourceConfigs, error) string {
+	return func(all kadm.ResourceConfigs, err error) string {
+		w.Helper()
+		if err != nil {
+			w.Fatal(err)
 		}
+		for _, c := range all[0].Configs {
+			if c.Key == name {
+				return c.MaybeValue()
+			}
+		}
+		return ""
 	}
-	return ""
 }
 
 // status is the HTTP status of a path.

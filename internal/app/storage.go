@@ -29,7 +29,7 @@ func (b *Broker) openStorage(p *parts, owner string) {
 		Copier: copier,
 	}
 	if p.announcer != nil {
-		d.Ticked = p.announcer.Wake
+		d.Ticked = p.announcer.Ticked
 	}
 	if keeper := b.openKeeper(p, copier, log); keeper != nil {
 		d.Keeper = keeper

@@ -22,7 +22,7 @@ type Table struct {
 	Location string    `json:"location"` // with a scheme, without a slash at its end; never another table's
 	// DroppedMs is when it was parted from its topic: its objects are being deleted. 0: it is the topic's.
 	DroppedMs int64 `json:"dropped,omitempty"`
-	// Copied is one more than the number of partitions, from the first on, that may have records in it. 0: any may.
+	// Copied is one more than the number of partitions, from the first on, that may have records in it, or whose copies were begun. 0: any may.
 	Copied int32 `json:"copied,omitempty"`
 }
 

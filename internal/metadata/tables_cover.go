@@ -12,17 +12,18 @@ import (
 // first ones are put there. A partition of which there are none is new, also when its log is nowhere.
 func (s *Store) TableMayHave(topicID uuid.UUID, partition int32) bool {
 	t, ok := s.TableOf(topicID)
-	return ok && !t.without(partition)
+	return ok && t.MayHave(partition)
 }
 
-func (t *Table) without(partition int32) bool { return t.Copied > 0 && partition >= t.Copied-1 }
+// MayHave tells whether there may be records of a partition in it, or files of records that it was to have.
+func (t *Table) MayHave(partition int32) bool { return t.Copied == 0 || partition < t.Copied-1 }
 
 // CoverTable notes that a table may have records of a partition. ErrSuperseded, ErrUnavailable (then it may be noted).
 func (s *Store) CoverTable(ctx context.Context, t Table, partition int32) error {
 	if now, ok := s.TableOf(t.TopicID); ok && now.Location == t.Location {
 		t = now
 	}
-	if !t.without(partition) {
+	if t.MayHave(partition) {
 		return nil
 	}
 	t.Copied = partition + 2

@@ -13,7 +13,7 @@ import (
 type OutboxKeys struct {
 	Queue string // stream: field event
 	Marks string // hash: what was told of -> how far
-	Going string // hash: what is going -> the event that told so
+	Going string // hash: what was begun or is going -> the event that told so
 }
 
 // NewOutboxKeys names the keys of a partition's outbox.
@@ -31,11 +31,29 @@ var (
 // Told is the mark that goes with events: whose it is, what it was and what it is with them. The zero one marks nothing.
 type Told struct{ Of, Before, After string }
 
-// NewEvent is one to be queued. One with an Ends is left out when what it ends is not noted as going, or not any more.
+// EventKind says what an event does to the note of what it is about: what was begun or is going, and is told to have ended by a later
+// event. Notes are limited in number.
+type EventKind string
+
+// Kinds of events. The zero one does nothing.
+const (
+	// EventStarts is noted, and not queued when there is no room for the note.
+	EventStarts EventKind = "start"
+	// EventBegins is noted if there is room. Half of it is for those that start.
+	EventBegins EventKind = "begin"
+	// EventTurns takes the place of a note, and is not queued when there is none.
+	EventTurns EventKind = "turn"
+	// EventEnds removes a note, and is not queued when there is none.
+	EventEnds EventKind = "end"
+	// EventDone removes a note if there is one.
+	EventDone EventKind = "done"
+)
+
+// NewEvent is one to be queued.
 type NewEvent struct {
-	Text   string
-	Begins string // what is noted as going with it; "": nothing
-	Ends   string // what is going no more; "": nothing
+	Text string
+	Kind EventKind
+	Of   string // what is noted; "" where nothing is
 }
 
 // QueuedEvent is one that waits.
@@ -45,14 +63,7 @@ type QueuedEvent struct{ ID, Event string }
 func (s *Shard) Queue(ctx context.Context, keys OutboxKeys, t Told, most int, events []NewEvent) error {
 	args := append(make([]string, 0, 4+3*len(events)), t.Of, t.Before, t.After, strconv.Itoa(most))
 	for _, e := range events {
-		switch {
-		case e.Begins != "":
-			args = append(args, e.Text, "begin", e.Begins)
-		case e.Ends != "":
-			args = append(args, e.Text, "end", e.Ends)
-		default:
-			args = append(args, e.Text, "", "")
-		}
+		args = append(args, e.Text, string(e.Kind), e.Of)
 	}
 	v, err := s.script(ctx, outboxScript, []string{keys.Queue, keys.Marks, keys.Going}, args)
 	if err == nil {
@@ -82,7 +93,7 @@ func (s *Shard) Marks(ctx context.Context, keys []OutboxKeys) ([]map[string]stri
 	return s.hashes(ctx, hashes, "read marks")
 }
 
-// Going reads what is noted as going, with the events that told so, in one round trip.
+// Going reads what is noted as begun or going, with the events that told so, in one round trip.
 func (s *Shard) Going(ctx context.Context, keys []OutboxKeys) ([]map[string]string, error) {
 	hashes := make([]string, len(keys))
 	for i, k := range keys {

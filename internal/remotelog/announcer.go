@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
-	"github.com/korvet-io/korvet/internal/worker"
 )
 
 // Topics is what is known of topics and tables, and makes the internal topic: metadata.Store. It is safe for concurrent use.
@@ -26,6 +24,8 @@ type Topics interface {
 	Topic(ctx context.Context, name string) (*metadata.Topic, error)
 	Create(ctx context.Context, name string, partitions int32, configs map[string]string) (*metadata.Topic, error)
 	Tables() []metadata.Table
+	// DroppedTables are those that no topic has any more and whose objects are being deleted.
+	DroppedTables() []metadata.Table
 }
 
 // Outbox is where events wait: redisstream.Shard. It is safe for concurrent use.
@@ -38,6 +38,7 @@ type Outbox interface {
 // Table is a topic's table: tables.Table. It is safe for concurrent use.
 type Table interface {
 	State(ctx context.Context) (*tables.State, error)
+	Recent(ctx context.Context) (*tables.State, error)
 	At(ctx context.Context, version int64) (*tables.State, error)
 	Files(ctx context.Context, s *tables.State) (*tables.Files, error)
 }
@@ -70,6 +71,10 @@ type Announcer struct {
 	failed string      // what was logged last
 	looked time.Time   // when objects that are going were looked at last
 	look   atomic.Bool // whether to look at the next round, whenever that was
+
+	mu      sync.Mutex
+	fence   int64                  // the highest that this process's worker had
+	copying map[uuid.UUID]struct{} // topics of which this process's worker copies
 }
 
 const (
@@ -115,24 +120,6 @@ func (a *Announcer) note(ctx context.Context, err error) {
 		a.Log.Warn("changes of remote segments are not told in "+Topic+": tried again at the next tick", "error", err)
 	}
 	a.failed = text
-}
-
-// RemoteSegments implements worker.Events. What was only begun is queued at once, or lost; the rest is found in the tables and on
-// the store.
-func (a *Announcer) RemoteSegments(ctx context.Context, _ int64, events []worker.SegmentEvent) {
-	for i := range events {
-		e := &events[i]
-		if e.State != worker.CopySegmentStarted {
-			if e.State == worker.DeleteSegmentFinished {
-				a.look.Store(true)
-			}
-			a.Wake()
-			continue
-		}
-		if topic, err := a.topic(ctx); err == nil {
-			_ = a.queue(ctx, topic, Key(e.TopicID, e.Partition), redisstream.Told{}, []*Event{segmentEvent(e, 0)})
-		}
-	}
 }
 
 // topic finds the internal topic, or makes it.
@@ -189,47 +176,38 @@ func (a *Announcer) Sync(ctx context.Context) error {
 	for p := range keys {
 		keys[p] = redisstream.NewOutboxKeys(a.Namespace, int32(p))
 	}
-	list, err := a.Outbox.Marks(ctx, keys)
+	begun, err := a.begun(ctx, keys) // before the tables: what of these is in none then never comes to be in one
 	if err != nil {
 		return err
 	}
-	marks := map[string]string{}
-	for _, m := range list {
-		for of, mark := range m {
-			marks[of] = mark
-		}
+	marks, err := a.marks(ctx, keys)
+	if err != nil {
+		return err
 	}
 	var problems []error
 	for _, entry := range all {
-		s := &round{a: a, topic: topic, entry: entry, table: a.Open(entry), marks: marks, files: map[int64]*tables.Files{}}
+		s := &round{a: a, topic: topic, entry: entry, table: a.Open(entry), marks: marks, begun: begun[entry.Location], files: map[int64]*tables.Files{}}
+		delete(begun, entry.Location)
 		if err := s.run(ctx); err != nil && !errors.Is(err, chain.ErrNoTable) {
 			problems = append(problems, fmt.Errorf("table %s: %w", entry.Name, err))
 		}
 	}
-	return errors.Join(append(problems, a.forget(ctx, topic, all, marks), a.tellGone(ctx, topic, keys))...)
+	problems = append(problems, a.forget(ctx, topic, all, marks))
+	for _, list := range begun { // of tables that no topic has any more
+		problems = append(problems, a.ended(ctx, topic, list, nil))
+	}
+	return errors.Join(append(problems, a.tellGone(ctx, topic, keys))...)
 }
 
-// forget tells of partitions whose table is no topic's any more.
-func (a *Announcer) forget(ctx context.Context, topic *metadata.Topic, all []metadata.Table, marks map[string]string) error {
-	live := map[string]bool{}
-	for _, t := range all {
-		live[t.Location] = true
+// marks reads all of them.
+func (a *Announcer) marks(ctx context.Context, keys []redisstream.OutboxKeys) (map[string]string, error) {
+	list, err := a.Outbox.Marks(ctx, keys)
+	if err != nil {
+		return nil, err
 	}
-	for of, text := range marks {
-		m, ok := parseMark(text)
-		if ok && live[m.table] {
-			continue
-		}
-		id, number, _ := strings.Cut(of, ":")
-		topicID, err := uuid.Parse(id)
-		partition, errNumber := strconv.ParseInt(number, 10, 32)
-		if err != nil || errNumber != nil {
-			continue // not ours
-		}
-		e := &Event{State: DeletePartition, Topic: m.topic, TopicID: topicID, Partition: int32(partition), Table: m.table}
-		if err := a.queue(ctx, topic, of, redisstream.Told{Of: of, Before: text}, []*Event{e}); err != nil && !errors.Is(err, redisstream.ErrMoved) {
-			return err
-		}
+	marks := map[string]string{}
+	for _, m := range list {
+		maps.Copy(marks, m)
 	}
-	return nil
+	return marks, nil
 }

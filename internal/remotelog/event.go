@@ -4,6 +4,7 @@
 package remotelog
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -53,6 +54,10 @@ type Event struct {
 	// segment the one with the higher version counts.
 	Table   string `json:"table,omitempty"`
 	Version int64  `json:"version,omitempty"`
+	// Fence is the number of the lease under which a copy was begun.
+	Fence int64 `json:"fence,omitempty"`
+
+	kind redisstream.EventKind // how it is told; "": as its state is usually
 }
 
 // encode is the event as a record's value.
@@ -65,19 +70,23 @@ func (e *Event) encode() (string, error) {
 	return string(b), nil
 }
 
-// toQueue is the event as an outbox takes it: what it says is going is noted, and what it says is gone is not noted any more.
+// kinds say how events of a state are told: what is begun or going is noted until it was told to have ended.
+var kinds = map[string]redisstream.EventKind{
+	worker.CopySegmentStarted: redisstream.EventStarts, worker.CopySegmentFinished: redisstream.EventDone,
+	worker.DeleteSegmentStarted: redisstream.EventBegins, worker.DeleteSegmentFinished: redisstream.EventEnds,
+	DeletePartition: redisstream.EventBegins, PartitionDeleted: redisstream.EventEnds,
+}
+
+// toQueue is the event as an outbox takes it.
 func (e *Event) toQueue() (n redisstream.NewEvent, err error) {
 	n.Text, err = e.encode()
-	switch e.State {
-	case worker.DeleteSegmentStarted, DeletePartition:
-		n.Begins = e.going()
-	case worker.DeleteSegmentFinished, PartitionDeleted:
-		n.Ends = e.going()
+	if n.Kind = cmp.Or(e.kind, kinds[e.State]); n.Kind != "" {
+		n.Of = e.going()
 	}
 	return n, err
 }
 
-// going names what a deletion is of: a partition of a table, or an object.
+// going names what a copy or a deletion is of: a partition of a table, or an object.
 func (e *Event) going() string {
 	if e.Location != "" {
 		return e.Location
@@ -113,11 +122,11 @@ func murmur2(b []byte) uint32 {
 	return h ^ h>>15
 }
 
-// segmentEvent is what the worker tells of.
-func segmentEvent(e *worker.SegmentEvent, ms int64) *Event {
+// startedEvent tells that the worker which has the lease of a number has begun a copy.
+func startedEvent(e *worker.SegmentEvent, fence int64) *Event {
 	return &Event{
-		State: e.State, Topic: e.Topic, TopicID: e.TopicID, Partition: e.Partition, TimeMs: ms,
-		Segment: nameOf(e.Location), Location: e.Location, First: &e.First, Last: &e.Last, Bytes: e.Bytes,
+		State: e.State, Topic: e.Topic, TopicID: e.TopicID, Partition: e.Partition, Segment: nameOf(e.Location), Location: e.Location,
+		First: &e.First, Last: &e.Last, Table: e.Table, Fence: fence,
 	}
 }
 

@@ -27,19 +27,24 @@ func (a *Announcer) tellGone(ctx context.Context, topic *metadata.Topic, keys []
 		return err
 	}
 	due := a.look.Swap(false) || a.Now().Sub(a.looked) >= lookEvery
-	left := mostLooked
+	left, filled := mostLooked, map[string]bool{}
 	for _, going := range list {
 		for _, text := range going {
 			var e Event
-			if json.Unmarshal([]byte(text), &e) != nil || e.State != DeletePartition && !due {
+			if json.Unmarshal([]byte(text), &e) != nil || e.State != DeletePartition && (!due || e.State != worker.DeleteSegmentStarted) {
 				continue
 			}
 			if left--; left < 0 {
 				return nil // the rest at the next tick
 			}
-			if err := a.tellIfGone(ctx, topic, &e); err != nil {
+			if filled[e.Table] && e.State == DeletePartition { // another partition of it was looked for
+				continue
+			}
+			there, err := a.tellIfGone(ctx, topic, &e)
+			if err != nil {
 				return err
 			}
+			filled[e.Table] = filled[e.Table] || there && e.State == PartitionDeleted
 		}
 	}
 	if due {
@@ -49,9 +54,7 @@ func (a *Announcer) tellGone(ctx context.Context, topic *metadata.Topic, keys []
 }
 
 // tellIfGone looks for what an event told to be going.
-func (a *Announcer) tellIfGone(ctx context.Context, topic *metadata.Topic, e *Event) error {
-	var there bool
-	var err error
+func (a *Announcer) tellIfGone(ctx context.Context, topic *metadata.Topic, e *Event) (there bool, err error) {
 	if e.State == DeletePartition {
 		e.State = PartitionDeleted
 		there, err = a.hasAny(ctx, e.Table+"/")
@@ -60,9 +63,12 @@ func (a *Announcer) tellIfGone(ctx context.Context, topic *metadata.Topic, e *Ev
 		there, err = a.hasObject(ctx, e.Location)
 	}
 	if err != nil || there {
-		return err
+		return there, err
 	}
-	return a.queue(ctx, topic, Key(e.TopicID, e.Partition), redisstream.Told{}, []*Event{e})
+	if e.State == PartitionDeleted { // and with it its segments
+		a.look.Store(true)
+	}
+	return false, a.queue(ctx, topic, Key(e.TopicID, e.Partition), redisstream.Told{}, []*Event{e})
 }
 
 func (a *Announcer) hasObject(ctx context.Context, location string) (bool, error) {

@@ -30,8 +30,8 @@ var life = uuid.MustParse("0198c0de-0000-7000-8000-000000000002")
 
 // known are topics and tables in memory.
 type known struct {
-	topic  *metadata.Topic
-	tables []metadata.Table
+	topic           *metadata.Topic
+	tables, dropped []metadata.Table
 }
 
 func (k *known) Topic(context.Context, string) (*metadata.Topic, error) {
@@ -46,7 +46,8 @@ func (k *known) Create(_ context.Context, name string, partitions int32, configs
 	return k.topic, nil
 }
 
-func (k *known) Tables() []metadata.Table { return k.tables }
+func (k *known) Tables() []metadata.Table        { return k.tables }
+func (k *known) DroppedTables() []metadata.Table { return k.dropped }
 
 // counted is an observer.
 type counted struct {

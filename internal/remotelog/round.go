@@ -15,9 +15,12 @@ import (
 
 // mark is up to which version of which table something was told.
 type mark struct {
-	version      int64
+	version      int64 // or forgotten
 	topic, table string
 }
+
+// forgotten in the place of a version: the table was told to be no topic's any more.
+const forgotten = -1
 
 func (m mark) String() string {
 	return strconv.FormatInt(m.version, 10) + " " + m.topic + " " + m.table
@@ -37,13 +40,18 @@ type round struct {
 	entry metadata.Table
 	table Table
 	marks map[string]string
+	begun []*Event // copies to it that are over
 	state *tables.State
 	files map[int64]*tables.Files // by version
 }
 
 func (s *round) run(ctx context.Context) error {
+	look := s.table.Recent // a table that nothing was committed to for long costs no request
+	if len(s.begun) > 0 {
+		look = s.table.State
+	}
 	var err error
-	if s.state, err = s.table.State(ctx); err != nil {
+	if s.state, err = look(ctx); err != nil {
 		return err
 	}
 	about, err := s.state.About()
@@ -55,7 +63,14 @@ func (s *round) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if len(s.begun) == 0 {
+		return nil
+	}
+	files, err := s.filesAt(ctx, s.state.Version())
+	if err != nil {
+		return err
+	}
+	return s.a.ended(ctx, s.topic, s.begun, files)
 }
 
 // partition queues what changed since its mark.
@@ -96,7 +111,7 @@ func (s *round) changes(ctx context.Context, partition int32, before mark, known
 	}
 	var events []*Event
 	if !known {
-		if len(now.Data[partition]) == 0 && before == (mark{}) {
+		if len(now.Data[partition]) == 0 && before == (mark{}) && !s.entry.MayHave(partition) {
 			return nil, nil
 		}
 		events, was = append(events, &Event{State: ListStarted}), &tables.Files{}

@@ -36,7 +36,7 @@ type Table interface {
 	// Append adds files that were put, on a state that was read: all or none. After chain.ErrConflict, chain.ErrStale and
 	// tables.ErrFenced it did nothing; after another error it may have.
 	Append(ctx context.Context, base *tables.State, fence int64, files []tables.Added, columns ...jsoncolumns.Column) (*tables.State, error)
-	// Covers notes that the table may have records of a partition, before it has.
+	// Covers notes that the table may have records of a partition, before a file is written.
 	Covers(ctx context.Context, partition int32) error
 	// Truncate takes the rows from offsets on out of the table, if that is still wanted in the end, and tells which files went;
 	// Untruncate takes it back. SetEpochs has the table tell the leader epochs of partitions of which it tells none. All are on a
@@ -99,8 +99,12 @@ const (
 	DeleteSegmentFinished = "DELETE_SEGMENT_FINISHED"
 )
 
+// CopiesEnded is no step of a segment's: all copies that the worker has begun for the topic are over, whatever came of them.
+const CopiesEnded = "COPIES_ENDED"
+
 // SegmentEvent is a step in the life of a data file. Of one whose copy was only begun, Last is the most that it may come to
-// hold. DeleteSegmentFinished stands for all of a topic's that are not on the store any more, and has none of their fields.
+// hold. DeleteSegmentFinished stands for all of a topic's that are not on the store any more, CopiesEnded for all that were begun:
+// they have none of their fields.
 type SegmentEvent struct {
 	State       string
 	Topic       string
@@ -108,7 +112,8 @@ type SegmentEvent struct {
 	Partition   int32
 	First, Last int64 // offsets
 	Location    string
-	Bytes       int64 // of the data file; 0 where it is not known yet
+	Table       string // location of the table; of CopySegmentStarted alone
+	Bytes       int64  // of the data file; 0 where it is not known yet
 }
 
 // takenOut tells that data files are no longer of a topic's table. Their objects stay for those who read them.

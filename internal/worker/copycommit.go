@@ -37,11 +37,6 @@ func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *t
 		if len(list) == 0 {
 			return nil
 		}
-		for _, f := range list {
-			if err := table.Covers(ctx, f.Partition); err != nil {
-				return err
-			}
-		}
 		if err := c.sameRedis(j); err != nil {
 			return err
 		}

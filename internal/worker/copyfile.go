@@ -36,7 +36,7 @@ func (c *Copier) copyFile(ctx context.Context, table Table, r *copyReader, v *co
 	f := &fileWriter{reader: r, values: v, target: s.TargetFileBytes}
 	f.event = SegmentEvent{
 		State: CopySegmentStarted, Topic: t.Ref.Topic, TopicID: t.Ref.ID, Partition: t.Ref.Partition,
-		First: first.Offset, Last: r.plan.end() - 1, Location: c.fileName(table, t, first.Offset),
+		First: first.Offset, Last: r.plan.end() - 1, Location: c.fileName(table, t, first.Offset), Table: table.Location(),
 	}
 	c.tell(ctx, t.Fence, f.event)
 	began := c.now()

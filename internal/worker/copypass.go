@@ -62,7 +62,11 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 	if err != nil || !due {
 		return false, errors.Join(ahead, err)
 	}
+	if err := cover(ctx, table, plans); err != nil {
+		return false, errors.Join(ahead, c.failed(ctx, "table", err))
+	}
 	columns := c.columns(j, state)
+	defer c.tell(ctx, j.fence(), SegmentEvent{State: CopiesEnded, Topic: j.Topic.Name, TopicID: j.Topic.ID})
 	files, failed := c.copyAll(ctx, j, table, plans, columns)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
@@ -138,6 +142,16 @@ func (c *Copier) plans(ctx context.Context, j *CopyJob, ends map[int32]int64) (p
 		}
 	}
 	return plans, len(plans) > 0, nil
+}
+
+// cover notes that the table may have records of the partitions that are to be copied.
+func cover(ctx context.Context, table Table, plans map[int32]stretchPlan) error {
+	for p := range plans {
+		if err := table.Covers(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // errBehind is a table that does not have what it had.

@@ -47,19 +47,26 @@ func TestSmallSegmentsAreGatheredAndLargeOnesSplit(t *testing.T) {
 		want += fmt.Sprintf("%d-%d ", f.First, f.Last)
 	}
 	got := ""
-	started := 0
+	started, rounds := 0, 0
 	for _, e := range c.events.list {
-		if e.State == CopySegmentFinished {
+		switch e.State {
+		case CopySegmentFinished:
 			got += fmt.Sprintf("%d-%d ", e.First, e.Last)
-		} else if e.State == CopySegmentStarted {
+		case CopySegmentStarted:
 			started++
+			if e.Table == "" || !strings.HasPrefix(e.Location, e.Table+"/") {
+				t.Errorf("event %+v", e)
+			}
+		case CopiesEnded:
+			rounds++
+			continue
 		}
 		if e.Topic != "events" || e.TopicID != p.topic.ID || !strings.HasPrefix(e.Location, "file://") {
 			t.Errorf("event %+v", e)
 		}
 	}
-	if got != want || started != len(files) {
-		t.Errorf("told of %s and %d begun, want %s", got, started, want)
+	if got != want || started != len(files) || rounds != 2 {
+		t.Errorf("told of %s, %d begun and %d rounds, want %s", got, started, rounds, want)
 	}
 }
 

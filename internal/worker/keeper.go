@@ -18,6 +18,8 @@ import (
 // KeptTable is the table of one life of a topic as a keeper needs it: tables.Table. It is safe for concurrent use.
 type KeptTable interface {
 	State(ctx context.Context) (*tables.State, error)
+	// Recent is the state as it is known here, without a request where nothing tells of a newer one. A commit on it looks first.
+	Recent(ctx context.Context) (*tables.State, error)
 	Describe(ctx context.Context, base *tables.State, partitions int32, configs map[string]string) (*tables.State, error)
 	Files(ctx context.Context, s *tables.State) (*tables.Files, error)
 	DropBefore(ctx context.Context, base *tables.State, fence int64, starts map[int32]int64) (*tables.State, []tables.File, error)

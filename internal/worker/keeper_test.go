@@ -54,7 +54,8 @@ type unreachable struct {
 	err error
 }
 
-func (u unreachable) State(context.Context) (*tables.State, error) { return nil, u.err }
+func (u unreachable) State(context.Context) (*tables.State, error)  { return nil, u.err }
+func (u unreachable) Recent(context.Context) (*tables.State, error) { return nil, u.err }
 
 func newTieredPart(t *testing.T, configs map[string]string) *tieredPart {
 	t.Helper()

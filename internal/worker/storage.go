@@ -78,8 +78,8 @@ type Dependencies struct {
 	Copier *Copier
 	// Gone tells whether another worker's process is provably dead, so that its lease need not be waited for. It may be nil.
 	Gone func(owner string) bool
-	// Ticked is called after each look at all partitions. It must not block; it may be nil.
-	Ticked func()
+	// Ticked is called after each look at all partitions, with the number of the lease. It must not block; it may be nil.
+	Ticked func(fence int64)
 }
 
 // Storage is the storage worker of one process. Of all processes the one that holds the lease acts: it drops and trims what
@@ -175,7 +175,7 @@ func (s *Storage) tick(ctx context.Context, only map[partition.Ref]struct{}) err
 		return nil
 	}
 	if s.Ticked != nil {
-		s.Ticked()
+		s.Ticked(s.lease.fence)
 	}
 	return s.relieve(ctx)
 }

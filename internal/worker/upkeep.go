@@ -21,7 +21,11 @@ const (
 
 // keep does what is due at one table. It names the operation that failed.
 func (k *Keeper) keep(ctx context.Context, table KeptTable, job *KeepJob, topic *keptTopic) (operation string, err error) {
-	s, err := table.State(ctx)
+	look := table.Recent // a table that nothing was committed to for long costs no request
+	if topic.failed != "" {
+		look = table.State
+	}
+	s, err := look(ctx)
 	if errors.Is(err, chain.ErrNoTable) { // it is being made: nothing was copied yet
 		return "", nil
 	}
@@ -59,7 +63,7 @@ func (k *Keeper) keep(ctx context.Context, table KeptTable, job *KeepJob, topic 
 	if err := k.reclaim(ctx, table, fence, topic, job.Topic); err != nil {
 		return "reclaim", err
 	}
-	return "sweep", k.sweep(ctx, table, fence, settings, topic, job.Topic.Name)
+	return "sweep", k.sweep(ctx, table, fence, settings, topic, job.Topic)
 }
 
 // measure notes how large the table is.
@@ -111,15 +115,20 @@ func (k *Keeper) reclaim(ctx context.Context, table KeptTable, fence int64, topi
 	}
 	if r.Files+r.Versions > 0 {
 		k.Observer.UpkeepDone("reclaim", r.Files+r.Versions)
-		if k.Events != nil {
-			k.Events.RemoteSegments(ctx, fence, []SegmentEvent{{State: DeleteSegmentFinished, Topic: of.Name, TopicID: of.ID}})
-		}
+		k.tellGone(ctx, fence, of)
 	}
 	return err
 }
 
+// tellGone tells that objects of a topic's table were deleted.
+func (k *Keeper) tellGone(ctx context.Context, fence int64, of *metadata.Topic) {
+	if k.Events != nil {
+		k.Events.RemoteSegments(ctx, fence, []SegmentEvent{{State: DeleteSegmentFinished, Topic: of.Name, TopicID: of.ID}})
+	}
+}
+
 // sweep deletes what no version of the table names.
-func (k *Keeper) sweep(ctx context.Context, table KeptTable, fence int64, settings KeepSettings, topic *keptTopic, name string) error {
+func (k *Keeper) sweep(ctx context.Context, table KeptTable, fence int64, settings KeepSettings, topic *keptTopic, of *metadata.Topic) error {
 	if k.now().Before(topic.sweep) {
 		return nil
 	}
@@ -127,7 +136,8 @@ func (k *Keeper) sweep(ctx context.Context, table KeptTable, fence int64, settin
 	swept, err := table.Sweep(ctx, fence, settings.OrphanAge)
 	if swept.Orphans > 0 && err == nil {
 		k.Observer.UpkeepDone("sweep", swept.Orphans)
-		k.Log.Info("orphans of a topic's table were deleted", "topic", name, "files", swept.Orphans, "bytes", swept.Bytes)
+		k.tellGone(ctx, fence, of)
+		k.Log.Info("orphans of a topic's table were deleted", "topic", of.Name, "files", swept.Orphans, "bytes", swept.Bytes)
 	}
 	return err
 }

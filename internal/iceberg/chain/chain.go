@@ -59,6 +59,8 @@ type Chain struct {
 	Now      func() time.Time // the clock that is compared with the store's times
 	Catalog  Catalog          // that holds the table instead; nil: none
 	Cache    *Cache           // of metadata files; nil: none
+
+	recent recent
 }
 
 // Version is one state of the table.
@@ -68,6 +70,7 @@ type Version struct {
 	Raw      []byte // the metadata file
 	Metadata table.Metadata
 	read     time.Time
+	unseen   bool // the store was not asked for it then
 }
 
 func (c *Chain) folder() string { return c.Location + "/metadata/" }
@@ -110,13 +113,13 @@ func (c *Chain) Current(ctx context.Context) (*Version, error) {
 	if newest.Number != known {
 		_ = c.Hint.Store(ctx, c.Location, newest.Number)
 	}
-	if newest.Metadata != nil {
-		return newest, nil
+	if newest.Metadata == nil {
+		if newest.Metadata, err = parse(newest); err != nil {
+			return nil, err
+		}
+		c.Cache.put(newest)
 	}
-	if newest.Metadata, err = parse(newest); err != nil {
-		return nil, err
-	}
-	c.Cache.put(newest)
+	c.recent.saw(newest, began)
 	return newest, nil
 }
 
@@ -191,6 +194,17 @@ func (c *Chain) Create(ctx context.Context, m table.Metadata) (*Version, error) 
 
 // Commit writes the version after base.
 func (c *Chain) Commit(ctx context.Context, base *Version, m table.Metadata) (*Version, error) {
+	v, err := c.commit(ctx, base, m)
+	if err != nil {
+		c.recent.forget()
+	}
+	return v, err
+}
+
+func (c *Chain) commit(ctx context.Context, base *Version, m table.Metadata) (*Version, error) {
+	if err := c.seen(ctx, base); err != nil {
+		return nil, err
+	}
 	if _, err := c.Store.Size(ctx, c.location(base.Number+1)); err == nil {
 		return nil, ErrConflict
 	} else if !errors.Is(err, store.ErrNotFound) {
@@ -226,6 +240,7 @@ func (c *Chain) put(ctx context.Context, number int64, m table.Metadata) (*Versi
 		return nil, fmt.Errorf("write table's metadata: %w", err)
 	}
 	c.Cache.put(v)
+	c.recent.saw(v, began)
 	_ = c.Hint.Store(ctx, c.Location, number)
 	_ = c.Store.Put(ctx, c.hintFile(), strings.NewReader(strconv.FormatInt(number, 10))) // for those who open by path
 	return v, nil

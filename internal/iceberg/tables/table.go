@@ -126,6 +126,16 @@ func (t *Table) State(ctx context.Context) (*State, error) {
 	return parseState(v)
 }
 
+// Recent is the newest state as far as this process and the tables' hint in Redis know, mostly without a request: it may be an older
+// one for an hour at most. A change on it looks first, and finds chain.ErrConflict then.
+func (t *Table) Recent(ctx context.Context) (*State, error) {
+	v, err := t.chain.Recent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return parseState(v)
+}
+
 func parseState(v *chain.Version) (*State, error) {
 	s := &State{version: v, Ends: map[int32]int64{}, Epochs: map[int32]epoch.History{}}
 	for name, text := range v.Metadata.Properties() {

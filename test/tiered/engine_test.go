@@ -17,6 +17,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/fileio"
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
 
@@ -24,6 +25,19 @@ import (
 type engine struct {
 	url     string // of the table
 	objects store.Store
+}
+
+// engine makes one for the table of a topic.
+func (w *world) engine(table string) *engine {
+	w.Helper()
+	objects, err := store.Open(w.Context(), "file:///", store.S3{})
+	if w.place.store.Endpoint != "" {
+		objects, err = store.Open(w.Context(), w.place.location, w.place.store)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return &engine{url: "http://" + w.HTTPAddr + "/iceberg/v1/namespaces/korvet/tables/" + table, objects: objects}
 }
 
 // errAgain is a commit that came second: the engine reads the table and plans anew.
@@ -77,6 +91,7 @@ func (e *engine) CommitTable(ctx context.Context, _ table.Identifier, required [
 type seen struct {
 	*engine
 	table *table.Table
+	typed []datafile.Column // of JSON fields
 	data  []iceberg.DataFile
 }
 
@@ -87,6 +102,7 @@ func (e *engine) load(ctx context.Context) (*seen, error) {
 	}
 	fs := func(ctx context.Context) (iceio.IO, error) { return fileio.New(ctx, e.objects), nil }
 	s := &seen{engine: e, table: table.New(table.Identifier{"korvet", "t"}, m, location, fs, e)}
+	s.typed = jsoncolumns.NewShredder(jsoncolumns.NewSet(m.CurrentSchema(), m.LastColumnID(), jsoncolumns.Limits{}).Columns()).Typed()
 	current := m.CurrentSnapshot()
 	if current == nil {
 		return s, nil
@@ -141,20 +157,20 @@ func (r rangeOf) ReadRange(ctx context.Context, p []byte, off int64) error {
 	return r.objects.ReadRange(ctx, r.location, p, off)
 }
 
-// rewritten is a data file anew, with the rows that are kept.
-func (s *seen) rewritten(ctx context.Context, d iceberg.DataFile, keep func(offset int64) bool) (iceberg.DataFile, error) {
+// rewritten is a data file anew, with the rows that are kept, as keep has left them.
+func (s *seen) rewritten(ctx context.Context, d iceberg.DataFile, keep func(*datafile.Row) bool) (iceberg.DataFile, error) {
 	partition := partitionOf(d)
 	src := rangeOf{s.objects, d.FilePath()}
-	f, err := datafile.Open(ctx, src, d.FileSizeBytes())
+	f, err := datafile.OpenTyped(ctx, src, d.FileSizeBytes(), s.typed)
 	if err != nil {
 		return nil, err
 	}
 	var body bytes.Buffer
-	w, rows := datafile.NewWriter(&body, partition, datafile.Options{PageBytes: 64 << 10, RowGroupBytes: 1 << 20, CreatedBy: "an engine"}), int64(0)
+	w, rows := datafile.NewWriter(&body, partition, datafile.Options{PageBytes: 64 << 10, RowGroupBytes: 1 << 20, CreatedBy: "an engine", Typed: s.typed}), int64(0)
 	q := datafile.Request{Bytes: 1 << 20}
 	for done := false; err == nil && !done; {
 		q.Offset, done, err = f.Read(ctx, src, q, func(r *datafile.Row) bool {
-			if !keep(r.Offset) {
+			if !keep(r) {
 				return true
 			}
 			rows++
@@ -173,14 +189,18 @@ func (s *seen) rewritten(ctx context.Context, d iceberg.DataFile, keep func(offs
 
 func partitionOf(d iceberg.DataFile) int32 { return d.Partition()[1000].(int32) }
 
-// rewrite puts a data file anew in its place, with the rows that are kept.
-func (s *seen) rewrite(ctx context.Context, d iceberg.DataFile, keep func(int64) bool) error {
-	by, err := s.rewritten(ctx, d, keep)
-	if err != nil {
-		return err
+// rewrite puts data files anew in their place, with the rows that are kept.
+func (s *seen) rewrite(ctx context.Context, keep func(*datafile.Row) bool, files ...iceberg.DataFile) error {
+	var by []iceberg.DataFile
+	for _, d := range files {
+		one, err := s.rewritten(ctx, d, keep)
+		if err != nil {
+			return err
+		}
+		by = append(by, one)
 	}
 	return s.commit(ctx, func(tx *table.Transaction) error {
-		return tx.ReplaceDataFilesWithDataFiles(ctx, []iceberg.DataFile{d}, []iceberg.DataFile{by}, nil, table.WithoutAutoNameMapping())
+		return tx.ReplaceDataFilesWithDataFiles(ctx, files, by, nil, table.WithoutAutoNameMapping())
 	})
 }
 

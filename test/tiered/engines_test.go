@@ -12,7 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/test/harness"
 )
@@ -51,7 +51,7 @@ func (v *vandal) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept := func(o int64) bool { return !gone[o] }
+	kept := func(r *datafile.Row) bool { return !gone[r.Offset] }
 	switch v.commits % 4 {
 	case 0:
 		err = s.expire(ctx)
@@ -60,9 +60,9 @@ func (v *vandal) step(ctx context.Context) error {
 			gone[first] = true
 		}
 	case 2:
-		err = s.rewrite(ctx, d, kept)
+		err = s.rewrite(ctx, kept, d)
 	default:
-		if err = s.rewrite(ctx, d, func(o int64) bool { return kept(o) && o != first+1 }); err == nil {
+		if err = s.rewrite(ctx, func(r *datafile.Row) bool { return kept(r) && r.Offset != first+1 }, d); err == nil {
 			gone[first+1] = true
 		}
 	}
@@ -80,20 +80,11 @@ func TestEnginesCommitWhileKorvetCopies(t *testing.T) {
 	}
 	for name, at := range places {
 		t.Run(name, func(t *testing.T) {
-			place, objects := at(t), store.Store(nil)
-			var err error
-			if place.store.Endpoint == "" {
-				objects, err = store.Open(t.Context(), "file:///", store.S3{})
-			} else {
-				objects, err = store.Open(t.Context(), place.location, place.store)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			place := at(t)
 			w := start(t, place, "--korvet.broker.tail-cache-bytes=0")
 			w.create("t", 2, tiered("segment.ms=1000"))
 			v := &vandal{
-				engine: &engine{url: "http://" + w.HTTPAddr + "/iceberg/v1/namespaces/korvet/tables/t", objects: objects},
+				engine: w.engine("t"),
 				rng:    rand.New(rand.NewPCG(80, 0)), deleted: map[int32]map[int64]bool{0: {}, 1: {}},
 			}
 			const batch = 300

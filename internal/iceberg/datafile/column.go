@@ -63,7 +63,7 @@ func (c *column) readDictionary(h *pageHeader, stored []byte) error {
 		return fmt.Errorf("%w: dictionary of encoding %d", ErrCorrupt, h.encoding)
 	}
 	switch c.leaf.kind {
-	case kindInt32, kindInt64:
+	case kindInt32, kindInt64, kindFloat, kindDouble:
 		c.dictNumbers, err = plainNumbers(c.dictNumbers[:0], data, c.leaf.width(), n)
 	case kindBytes:
 		c.dictPlaces, err = plainBytes(c.dictPlaces[:0], data, n)
@@ -129,8 +129,10 @@ func (c *column) readPage(h *pageHeader, stored []byte) error {
 		return fmt.Errorf("%w: nulls in a column that has none", ErrCorrupt)
 	}
 	switch c.leaf.kind {
-	case kindInt32, kindInt64:
+	case kindInt32, kindInt64, kindFloat, kindDouble:
 		c.numbers, err = c.readNumbers(h.encoding, data, there)
+	case kindBool:
+		c.numbers, err = readBools(c.numbers[:0], h.encoding, data, there)
 	case kindBytes:
 		c.places, err = c.readPlaces(h.encoding, data, there)
 	}
@@ -220,6 +222,9 @@ func (c *column) bytes() []byte {
 	}
 	p := c.places[c.taken]
 	c.taken++
+	if p.from == p.to {
+		return []byte{} // nothing may be there for it to be a part of
+	}
 	return c.data[p.from:p.to:p.to]
 }
 

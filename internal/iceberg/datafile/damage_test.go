@@ -14,7 +14,7 @@ import (
 // try opens a file that may be damaged, reads and seeks. Only its own damage may be an error.
 func try(data []byte) (rows int, err error) {
 	ctx, m := context.Background(), &memory{data: data}
-	f, err := Open(ctx, m, int64(len(data)))
+	f, err := OpenTyped(ctx, m, int64(len(data)), typedColumns)
 	if err != nil {
 		return 0, err
 	}
@@ -79,6 +79,7 @@ func samples(t testing.TB) map[string][]byte {
 		files[name] = m.data
 	}
 	files["ours"] = write(t, Options{PageBytes: 2000, RowGroupBytes: 20_000, KeyBloom: true}, some(300, 2)).data
+	files["ours-typed"] = write(t, Options{PageBytes: 2000, RowGroupBytes: 20_000, Typed: typedColumns}, withCells(300)).data
 	return files
 }
 
@@ -109,8 +110,8 @@ func TestDamageIsNoticedOrHarmless(t *testing.T) {
 
 // A flipped bit in a page of ours is never taken for data.
 func TestDamagedPagesOfOursAreErrors(t *testing.T) {
-	data := write(t, Options{PageBytes: 2000, RowGroupBytes: 20_000}, some(300, 2)).data
-	f := open(t, &memory{data: data})
+	data := write(t, Options{PageBytes: 2000, RowGroupBytes: 20_000, Typed: typedColumns}, withCells(300)).data
+	f := openTyped(t, &memory{data: data}, typedColumns...)
 	for _, g := range f.groups {
 		for i, k := range g.chunks {
 			if i == partitionColumn {
@@ -168,6 +169,11 @@ func FuzzDecoders(f *testing.F) {
 		}
 		if got, err := hybrid([]uint32(nil), data, int(width%33), count); err == nil && len(got) != count {
 			t.Errorf("%d indexes, want %d", len(got), count)
+		}
+		for _, encoding := range []int64{encodingPlain, encodingRLE, encodingDelta} {
+			if got, err := readBools(nil, encoding, data, count); err == nil && len(got) != count {
+				t.Errorf("encoding %d: %d booleans, want %d", encoding, len(got), count)
+			}
 		}
 		if got, _, err := delta(nil, data, count); err == nil && len(got) > count {
 			t.Errorf("%d numbers, at most %d", len(got), count)

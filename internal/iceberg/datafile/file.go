@@ -187,7 +187,7 @@ func (f *File) readGroups(meta *footer, wants []want) error {
 
 // pair takes header keys and values together or not at all.
 func (g *group) pair(wants []want) {
-	if len(wants) == leaves && (g.chunks[headerKeyColumn] == nil || g.chunks[headerValueColumn] == nil) {
+	if len(wants) >= leaves && (g.chunks[headerKeyColumn] == nil || g.chunks[headerValueColumn] == nil) {
 		g.chunks[headerKeyColumn], g.chunks[headerValueColumn] = nil, nil
 	}
 }

@@ -19,7 +19,7 @@ func (g *group) find(ctx context.Context, src Source) error {
 		return nil
 	}
 	for i, k := range g.chunks {
-		if k == nil || k.pages != nil || k.leaf.kind == kindInt32 {
+		if k == nil || k.pages != nil || k.leaf.id == PartitionID {
 			continue
 		}
 		var found []page

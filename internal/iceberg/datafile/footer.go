@@ -7,9 +7,12 @@ import (
 
 // Types of Parquet's columns.
 const (
-	kindInt32 = 1
-	kindInt64 = 2
-	kindBytes = 6
+	kindBool   = 0
+	kindInt32  = 1
+	kindInt64  = 2
+	kindFloat  = 4
+	kindDouble = 5
+	kindBytes  = 6
 )
 
 // footer is what a file's end says of it, as far as it is of use here.

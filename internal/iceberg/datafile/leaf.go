@@ -81,7 +81,7 @@ func (w *walk) take(l leaf) error {
 			continue
 		}
 		l.required = !want.optional
-		if w.found[i].column >= 0 || l.kind != want.kind || (l.maxRep == 1) != want.repeated || l.maxRep > 1 || l.maxDef > 1 && !want.repeated {
+		if w.found[i].column >= 0 || !want.holds(l.kind) || (l.maxRep == 1) != want.repeated || l.maxRep > 1 || l.maxDef > 1 && !want.repeated {
 			return fmt.Errorf("%w: column with field id %d is of another type, or there twice", ErrCorrupt, l.id)
 		}
 		w.found[i] = l

@@ -123,9 +123,13 @@ func (f *File) readStretch(ctx context.Context, src Source, q Request, from, end
 	}
 }
 
-// stretch tells up to which row to read from one on: pages of the largest column of about so many bytes.
+// stretch tells up to which row to read from one on: pages of the largest column of about so many bytes, of all columns where the file
+// was opened with typed ones, which may be many.
 func (g *group) stretch(from int64, bytes int) int64 {
 	pages := g.heavy.pages
+	if len(g.chunks) > leaves {
+		bytes = int(float64(bytes) * g.heavyPart())
+	}
 	first := pageOf(pages, from)
 	for i := first; i < len(pages)-1; i++ {
 		if pages[i].end-pages[first].start >= int64(bytes) {
@@ -145,7 +149,7 @@ type span struct{ from, to int64 }
 func (g *group) ranges(from, to int64) []span {
 	list := make([]span, 0, 2*len(g.chunks))
 	for _, k := range g.chunks {
-		if k != nil && k.leaf.kind != kindInt32 {
+		if k != nil && k.leaf.id != PartitionID {
 			list = k.spans(list, from, to)
 		}
 	}

@@ -10,9 +10,11 @@ import (
 type rows struct {
 	at, to  int64
 	columns [leaves]column // the partition's is not read
+	typed   []column       // those that the file was opened with
 	row     Row
 	headers headerSection
 	section []byte
+	cells   []Cell
 }
 
 var rowsPool = sync.Pool{New: func() any { return new(rows) }}
@@ -28,6 +30,10 @@ func newRows(g *group, parts []part, from, to int64) (*rows, error) {
 			r.close()
 			return nil, fmt.Errorf("read data file: column %d: %w", i, err)
 		}
+	}
+	if err := r.beginTyped(g, parts); err != nil {
+		r.close()
+		return nil, fmt.Errorf("read data file: %w", err)
 	}
 	return r, nil
 }
@@ -59,6 +65,10 @@ func (r *rows) close() {
 	for i := range r.columns {
 		r.columns[i].forget()
 	}
+	for i := range r.typed {
+		r.typed[i].forget()
+	}
+	clear(r.cells)
 	r.row = Row{}
 	if cap(r.headers.body) > mostKept {
 		r.headers.body, r.section = nil, nil
@@ -84,6 +94,9 @@ func (r *rows) next() (*Row, error) {
 	row.AppendMs = Millis(r.columns[appendTimeColumn].int())
 	row.Key, row.Value = r.columns[keyColumn].bytes(), r.columns[valueColumn].bytes()
 	if err := r.readHeaders(); err != nil {
+		return nil, err
+	}
+	if err := r.readTyped(); err != nil {
 		return nil, err
 	}
 	r.at++

@@ -32,7 +32,8 @@ type Row struct {
 	AppendMs int64 // ms since the epoch
 	// Position is the row's place in its data file, as position deletes name it. Only readers set it.
 	Position int64
-	// Cells are of the typed columns of the file that it is written to, in their order; nil: all null. Readers set none.
+	// Cells are of the typed columns of the file that it is written to, in their order; nil: all null. Readers set those of the
+	// columns that a file was opened with.
 	Cells []Cell
 }
 
@@ -73,6 +74,12 @@ type want struct {
 	kind     int64
 	optional bool // a file without it has nulls
 	repeated bool // it is in a list
+}
+
+// holds tells whether values of a type of Parquet are the column's, or become so without loss: tables may widen columns that files have
+// as they were (Iceberg spec, "Schema Evolution"). The fixed ones of numbers, which no file lacks, never were another.
+func (w *want) holds(kind int64) bool {
+	return kind == w.kind || w.optional && (w.kind == kindInt64 && kind == kindInt32 || w.kind == kindDouble && kind == kindFloat)
 }
 
 var dataColumns = []want{

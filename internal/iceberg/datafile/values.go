@@ -19,7 +19,7 @@ const (
 
 // width is how many bytes a number takes.
 func (l *leaf) width() int {
-	if l.kind == kindInt32 {
+	if l.kind == kindInt32 || l.kind == kindFloat {
 		return 4
 	}
 	return 8
@@ -35,6 +35,24 @@ func plainNumbers(dst []int64, src []byte, width, n int) ([]int64, error) {
 			continue
 		}
 		dst = append(dst, int64(binary.LittleEndian.Uint64(src[8*i:])))
+	}
+	return dst, nil
+}
+
+// splitNumbers reads numbers whose first bytes come first, then all second ones.
+func splitNumbers(dst []int64, src []byte, width, n int) ([]int64, error) {
+	if len(src) != width*n {
+		return dst, errEncoding
+	}
+	for i := range n {
+		v := uint64(0)
+		for b := range width {
+			v |= uint64(src[b*n+i]) << (8 * b)
+		}
+		if width == 4 {
+			v = uint64(int32(v))
+		}
+		dst = append(dst, int64(v))
 	}
 	return dst, nil
 }
@@ -59,17 +77,7 @@ func (c *column) readNumbers(encoding int64, data []byte, n int) ([]int64, error
 		}
 		return dst, nil
 	case encodingSplit:
-		if len(data) != 8*n || c.leaf.kind != kindInt64 {
-			return dst, errEncoding
-		}
-		for i := range n {
-			v := uint64(0)
-			for b := range 8 {
-				v |= uint64(data[b*n+i]) << (8 * b)
-			}
-			dst = append(dst, int64(v))
-		}
-		return dst, nil
+		return splitNumbers(dst, data, c.leaf.width(), n)
 	}
 	return dst, fmt.Errorf("not supported")
 }

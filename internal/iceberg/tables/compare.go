@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 )
 
 // comparison is what a commit does to the files of the table.
@@ -18,6 +19,7 @@ type comparison struct {
 	table                *Table
 	turns                *Turns
 	spec                 int
+	columns              []jsoncolumns.Column
 	added, removed, kept map[int32][]File // data files by partition
 	deletes              []iceberg.DataFile
 	before, after        map[int32][]Deletes // files of position deletes by partition
@@ -27,7 +29,7 @@ type comparison struct {
 
 func newComparison(t *Table, turns *Turns, m table.Metadata, was, is map[string]iceberg.ManifestEntry) *comparison {
 	c := &comparison{
-		table: t, turns: turns, spec: m.DefaultPartitionSpec(), added: map[int32][]File{}, removed: map[int32][]File{}, kept: map[int32][]File{},
+		table: t, turns: turns, spec: m.DefaultPartitionSpec(), columns: typedOf(m), added: map[int32][]File{}, removed: map[int32][]File{}, kept: map[int32][]File{},
 		before: map[int32][]Deletes{}, after: map[int32][]Deletes{}, come: map[int32][]Deletes{}, gone: map[int32][]Deletes{},
 	}
 	for location, e := range was {
@@ -173,7 +175,7 @@ func (c *comparison) checkPartition(ctx context.Context, p int32) error {
 
 // checkSwap compares, unless it was done before.
 func (c *comparison) checkSwap(ctx context.Context, s *swap) error {
-	key := s.key()
+	key := s.key(c.columns)
 	if c.table.compared.has(key) {
 		return nil
 	}
@@ -183,7 +185,7 @@ func (c *comparison) checkSwap(ctx context.Context, s *swap) error {
 			return unreadable(fmt.Errorf("%s: %w", f.Location, err))
 		}
 	}
-	if err := s.check(ctx, c.table, c.turns); err != nil {
+	if err := s.check(ctx, c.table, c.turns, c.columns); err != nil {
 		return err
 	}
 	c.table.compared.add(key)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 )
 
 // mostCompared is how many comparisons a table remembers: 32 bytes each.
@@ -41,8 +43,11 @@ func (c *compared) add(key [sha256.Size]byte) {
 }
 
 // key stands for all that a comparison depends on.
-func (s *swap) key() [sha256.Size]byte {
+func (s *swap) key(columns []jsoncolumns.Column) [sha256.Size]byte {
 	var lines []string
+	for _, c := range columns {
+		lines = append(lines, fmt.Sprintf("column %d %d %q", c.ID, c.Kind, c.Comment()))
+	}
 	line := func(what string, f *File) {
 		lines = append(lines, fmt.Sprintf("%s %q %d %d %d %d-%d %t %d-%d %d-%d", what, f.Location, f.Partition, f.Bytes, f.Rows, f.First, f.Last,
 			f.Timed, f.MinTimestamp, f.MaxTimestamp, f.MinAppendMs, f.MaxAppendMs))

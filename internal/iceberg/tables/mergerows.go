@@ -34,7 +34,7 @@ type rowCursor struct {
 func newMergedRows(ctx context.Context, t *Table, g *mergeGroup, deleted map[string]*datafile.Positions) *mergedRows {
 	m := &mergedRows{}
 	for _, f := range g.files {
-		m.wait(&f, t.rows(ctx, &f, deleted[f.Location], mergeRead, &m.err))
+		m.wait(&f, t.rows(ctx, &f, deleted[f.Location], mergeRead, nil, &m.err))
 	}
 	return m
 }
@@ -73,11 +73,12 @@ func (t *Table) Rows(ctx context.Context, all *Files, of []File, do func(*datafi
 	}
 }
 
-// rows are those of a data file that were not deleted, by rising offset. What fails is noted in failed.
-func (t *Table) rows(ctx context.Context, f *File, deleted *datafile.Positions, q datafile.Request, failed *error) iter.Seq[*datafile.Row] {
+// rows are those of a data file that were not deleted, by rising offset, with their cells of typed columns. What fails is noted in
+// failed.
+func (t *Table) rows(ctx context.Context, f *File, deleted *datafile.Positions, q datafile.Request, typed []datafile.Column, failed *error) iter.Seq[*datafile.Row] {
 	src, size, location := object{t.store, f.Location}, f.Bytes, f.Location
 	return func(yield func(*datafile.Row) bool) {
-		d, err := datafile.Open(ctx, src, size)
+		d, err := datafile.OpenTyped(ctx, src, size, typed)
 		q, stopped, read := q, false, int64(0)
 		q.Deleted = deleted
 		for done := false; err == nil && !done && !stopped; {

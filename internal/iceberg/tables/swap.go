@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 )
 
 // swap is data files of a partition that a commit adds, and those whose rows go and lie at the same offsets.
@@ -77,17 +78,27 @@ func (s *swap) depth() int {
 	return most
 }
 
-// check wants each row that comes to be one that goes, and another one for each. It reads both sides in the order of offsets.
-func (s *swap) check(ctx context.Context, t *Table, turns *Turns) error {
+// check wants each row that comes to be one that goes, and another one for each.
+func (s *swap) check(ctx context.Context, t *Table, turns *Turns, columns []jsoncolumns.Column) error {
 	depth := s.depth()
 	window := turns.window(depth)
 	if window == 0 {
 		return fmt.Errorf("%w: %d files of partition %d lie over each other at offsets %d to %d: to compare them takes more than korvet.storage.remote.catalog.compare-bytes", ErrRefused, depth, s.partition, s.first, s.last)
 	}
+	for _, typed := range typedParts(columns) {
+		if err := s.compare(ctx, t, window, typed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare is check of a part of the typed columns. It reads both sides in the order of offsets.
+func (s *swap) compare(ctx context.Context, t *Table, window int, typed *typedPart) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	read := datafile.Request{Bytes: window, Gap: leastWindow}
-	come, gone := newSwapRows(ctx, t, s.come, read), newGoneRows(ctx, t, s.gone, read)
+	read := rowsRead{datafile.Request{Bytes: window, Gap: leastWindow}, typed.stored()}
+	come, gone := newSwapRows(ctx, t, s.come, &read), newGoneRows(ctx, t, s.gone, &read)
 	defer come.stop()
 	defer gone.stop()
 	for {
@@ -98,14 +109,14 @@ func (s *swap) check(ctx context.Context, t *Table, turns *Turns) error {
 		if row == nil {
 			return nil
 		}
-		if err := s.checkRow(come, gone, row); err != nil {
+		if err := s.checkRow(come, gone, row, typed); err != nil {
 			return err
 		}
 		come.take()
 	}
 }
 
-func (s *swap) checkRow(come, gone *mergedRows, row *datafile.Row) error {
+func (s *swap) checkRow(come, gone *mergedRows, row *datafile.Row, typed *typedPart) error {
 	if come.begun && row.Offset == come.last {
 		return fmt.Errorf("%w: offset %d of partition %d would come twice: an offset is there once", ErrRefused, row.Offset, s.partition)
 	}
@@ -113,24 +124,34 @@ func (s *swap) checkRow(come, gone *mergedRows, row *datafile.Row) error {
 		f.Timed && (row.Timestamp < f.MinTimestamp || row.Timestamp > f.MaxTimestamp) {
 		return fmt.Errorf("%w: %s: row at offset %d is not between the bounds that the commit says", ErrRefused, f.Location, row.Offset)
 	}
-	for there := false; ; {
+	why := fmt.Errorf("%w: a row would come to offset %d of partition %d, where none goes: rows are added by producers, through Kafka", ErrRefused, row.Offset, s.partition)
+	for {
 		other, err := gone.peek()
 		if err != nil {
 			return unreadable(err)
 		}
 		switch {
 		case other == nil || other.Offset > row.Offset:
-			if there {
-				return fmt.Errorf("%w: the record at offset %d of partition %d would be another one: records never change", ErrRefused, row.Offset, s.partition)
+			return why
+		case other.Offset == row.Offset:
+			if why = s.same(row, other, typed); why == nil {
+				gone.take()
+				return nil
 			}
-			return fmt.Errorf("%w: a row would come to offset %d of partition %d, where none goes: rows are added by producers, through Kafka", ErrRefused, row.Offset, s.partition)
-		case other.Offset == row.Offset && sameRow(row, other):
-			gone.take()
-			return nil
 		}
-		there = other.Offset == row.Offset
 		gone.take()
 	}
+}
+
+// same tells how a row would be another one.
+func (s *swap) same(row, other *datafile.Row, typed *typedPart) error {
+	if !sameRow(row, other) {
+		return fmt.Errorf("%w: the record at offset %d of partition %d would be another one: records never change", ErrRefused, row.Offset, s.partition)
+	}
+	if column := typed.differ(row, other); column != "" {
+		return fmt.Errorf("%w: column %s of the record at offset %d of partition %d would be another: it is of the value, and records never change", ErrRefused, column, row.Offset, s.partition)
+	}
+	return nil
 }
 
 // sameRow compares records. Null and empty differ.
@@ -140,21 +161,27 @@ func sameRow(a, b *datafile.Row) bool {
 		(bytes.Equal(a.Headers, b.Headers) || datafile.SameHeaders(a.Headers, b.Headers))
 }
 
+// rowsRead is how the rows of compared files are read.
+type rowsRead struct {
+	datafile.Request
+	typed []datafile.Column
+}
+
 // newSwapRows gives the rows of files that come, each as often as it is there.
-func newSwapRows(ctx context.Context, t *Table, files []File, read datafile.Request) *mergedRows {
+func newSwapRows(ctx context.Context, t *Table, files []File, read *rowsRead) *mergedRows {
 	m := &mergedRows{twice: true}
 	for i := range files {
-		m.wait(&files[i], t.rows(ctx, &files[i], nil, read, &m.err))
+		m.wait(&files[i], t.rows(ctx, &files[i], nil, read.Request, read.typed, &m.err))
 	}
 	return m
 }
 
 // newGoneRows gives the rows that go, each as often as it is there.
-func newGoneRows(ctx context.Context, t *Table, files []goneRows, read datafile.Request) *mergedRows {
+func newGoneRows(ctx context.Context, t *Table, files []goneRows, read *rowsRead) *mergedRows {
 	m := &mergedRows{twice: true}
 	for i := range files {
 		g := &files[i]
-		rows := t.rows(ctx, &g.File, g.before, read, &m.err)
+		rows := t.rows(ctx, &g.File, g.before, read.Request, read.typed, &m.err)
 		if g.stays {
 			rows = only(rows, g.newly)
 		}

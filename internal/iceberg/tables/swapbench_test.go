@@ -33,7 +33,7 @@ func BenchmarkCompare(b *testing.B) {
 	come.MaxTimestamp, come.MaxAppendMs = a.MaxTimestamp, a.MaxAppendMs
 	for b.Loop() {
 		list := swaps(0, []File{come}, []goneRows{{File: files.Data[0][0]}, {File: files.Data[0][1]}})
-		if err := list[0].check(b.Context(), tb, NewTurns(64<<20)); err != nil {
+		if err := list[0].check(b.Context(), tb, NewTurns(64<<20), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

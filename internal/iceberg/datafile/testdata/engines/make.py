@@ -88,6 +88,34 @@ def with_arrow():
     arrow("arrow-shuffled", table(all), **small)
 
 
+# The kinds of typed columns and, as files have them from before a column was widened, int and float.
+TYPED = [field(*f) for f in (("ok", pa.bool_(), 11), ("n", pa.int64(), 12), ("small", pa.int32(), 13), ("f", pa.float64(), 14), ("narrow", pa.float32(), 15), ("city", pa.string(), 16))]
+
+
+def cells(i):
+    """The same as Go's typedCells. Every eleventh row has none."""
+    if i % 11 == 0:
+        return dict.fromkeys(f.name for f in TYPED)
+    return {
+        "ok": None if i % 4 == 0 else i % 4 == 1,
+        "n": i * 1_000_003 - (1 << 40),
+        "small": i % 100 - 50,
+        "f": None if i % 6 == 0 else i % 50 / 3,
+        "narrow": i % 9 / 4,
+        "city": ["", None, "Bonn", "Z\u00fcrich"][i % 4],
+    }
+
+
+def typed_with_arrow():
+    t = table([r | cells(i) for i, r in enumerate(rows())], fields() + TYPED)
+    small = {"data_page_size": 512, "write_batch_size": 32, "row_group_size": 400}
+    arrow("arrow-typed-dictionary", t, compression="zstd", write_page_index=True, **small)
+    arrow(
+        "arrow-typed-v2-split", t, compression="snappy", use_dictionary=False, data_page_version="2.0",
+        column_encoding={"ok": "RLE", "n": "DELTA_BINARY_PACKED", "small": "BYTE_STREAM_SPLIT", "f": "BYTE_STREAM_SPLIT", "narrow": "BYTE_STREAM_SPLIT", "city": "DELTA_BYTE_ARRAY"},
+        **small)
+
+
 IDS = """{partition: 1, "offset": 2, "timestamp": 3, append_time: 4, key: 5, value: 6,
   headers: {__duckdb_field_id: 7, element: {__duckdb_field_id: 8, key: 9, value: 10}}}"""
 
@@ -115,5 +143,6 @@ def deletes_with_arrow():
 if __name__ == "__main__":
     print(sys.version, pa.__version__, duckdb.__version__)
     with_arrow()
+    typed_with_arrow()
     with_duckdb()
     deletes_with_arrow()

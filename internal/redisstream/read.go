@@ -30,6 +30,22 @@ type Page struct {
 	Bytes   int
 }
 
+const (
+	// PageBytes is how large an answer of Redis is to be where a whole stream is walked: longer ones delay everybody's writes.
+	PageBytes = 256 << 10
+	// FewEntries is how many entries are asked for while nobody knows how large they are.
+	FewEntries = 8
+)
+
+// Next is how many entries to ask for after a page of which count were asked for, so that the answer has about PageBytes: larger
+// entries count at once, smaller ones little by little.
+func (p Page) Next(count int) int {
+	if p.Entries == 0 || p.Bytes == 0 {
+		return count
+	}
+	return max(1, min(2*count, PageBytes*p.Entries/p.Bytes))
+}
+
 // Range reads up to count entries of a stream after the id from (exclusive), or from it on (inclusive), into sink.
 func (s *Shard) Range(ctx context.Context, stream string, from ID, inclusive bool, count int, sink EntrySink) (Page, error) {
 	start := from.String()

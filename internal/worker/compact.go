@@ -34,12 +34,6 @@ type Compactor struct {
 	most     int      // how many replicas Redis is run with
 }
 
-// Replicas tells what Redis's replicas have: Confirm calls done once, with nil when n replicas of the Redis of this identity
-// have all that it had accepted before the call.
-type Replicas interface {
-	Confirm(id redisstream.Identity, n int, done func(error))
-}
-
 // NewCompactor makes one for the Redis that holds the messages. memory bounds the map of keys of a pass, in bytes; a pass
 // that finds more keys ends early and the next goes on.
 func NewCompactor(s *redisstream.Shard, memory int64, o CompactionObserver, log *slog.Logger) *Compactor {

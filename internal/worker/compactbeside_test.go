@@ -80,7 +80,7 @@ func TestWritesTrimsAndReadsBetweenAnyTwoCommandsOfAPass(t *testing.T) {
 				step <- done
 				<-done
 			}
-			c := b.compactor(openShard(t, "redis://"+f.listener.Addr().String()))
+			c := b.compactor(openShard(t, f.uri()))
 			trims := int(seed) % 3 // without trims a rewrite comes to its end
 			for range 4 {
 				passed, target := make(chan error), b.target()

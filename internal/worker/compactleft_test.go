@@ -22,7 +22,7 @@ func (l *keyedLog) dieCopying() {
 			l.Fatal("no worker died while it copied")
 		}
 		f := newFuse(l, l.Addr(), n)
-		_ = l.compactor(openShard(l, "redis://"+f.listener.Addr().String())).Compact(l.Context(), l.target())
+		_ = l.compactor(openShard(l, f.uri())).Compact(l.Context(), l.target())
 	}
 }
 

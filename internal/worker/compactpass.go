@@ -70,7 +70,7 @@ func (p *pass) firstSince(ctx context.Context, ms uint64) (offset int64, at uint
 			offset, at = e.Record.Offset, e.ID.Ms
 			return false
 		}}
-		if err := p.scan(ctx, part.number, redisstream.ID{Ms: ms}, fewEntries, &w); err != nil || w.stopped {
+		if err := p.scan(ctx, part.number, redisstream.ID{Ms: ms}, redisstream.FewEntries, &w); err != nil || w.stopped {
 			return offset, at, err
 		}
 	}
@@ -109,17 +109,10 @@ func (p *pass) make(ctx context.Context) error {
 // replicated waits until the replicas have all that is dirty: a record goes only once the one that supersedes it is below
 // the high watermark.
 func (p *pass) replicated(ctx context.Context) error {
-	n := min(p.state.cfg.MinInsyncReplicas, 1+p.most) - 1
-	if !p.dirty || p.replicas == nil || n <= 0 {
+	if !p.dirty {
 		return nil
 	}
-	_, err := redisstream.Await(ctx, func(done func(struct{}, error)) {
-		p.replicas.Confirm(p.identity, n, func(err error) { done(struct{}{}, err) })
-	})
-	if err != nil {
-		return fmt.Errorf("wait for replicas: %w", err)
-	}
-	return nil
+	return AwaitReplicas(ctx, p.replicas, p.identity, p.state.cfg.MinInsyncReplicas, p.most)
 }
 
 // mapKeys maps the keys of the dirty part, as far as there is memory: the pass ends where it is full. What is found to be

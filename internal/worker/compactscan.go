@@ -51,15 +51,9 @@ func (w *walk) PutEntry(e *redisstream.Entry) bool {
 	return true
 }
 
-// pageBytes is how large an answer of Redis is to be: longer ones delay everybody's writes.
-const pageBytes = 256 << 10
-
-// fewEntries is how many are asked for while nobody knows how large they are.
-const fewEntries = 8
-
-// scan walks a stream from an id on. count is how many entries an answer has; 0: as many as fit into pageBytes.
+// scan walks a stream from an id on. count is how many entries an answer has; 0: as many as fit into redisstream.PageBytes.
 func (p *pass) scan(ctx context.Context, number int64, from redisstream.ID, count int, w *walk) error {
-	first, size := true, cmp.Or(count, fewEntries)
+	first, size := true, cmp.Or(count, redisstream.FewEntries)
 	for !w.stopped {
 		page, err := p.shard.Range(ctx, p.redis.Stream(number), from, first, size, w)
 		if err != nil {
@@ -74,8 +68,8 @@ func (p *pass) scan(ctx context.Context, number int64, from redisstream.ID, coun
 			return nil
 		}
 		from, first = w.last, false
-		if count == 0 { // larger entries count at once, smaller ones little by little
-			size = max(1, min(2*size, pageBytes*page.Entries/page.Bytes))
+		if count == 0 {
+			size = page.Next(size)
 		}
 	}
 	return nil

@@ -91,49 +91,6 @@ type CopyObserver interface {
 	ArchiveLagOffsets(offsets map[string]int64)
 }
 
-// States of remote segments, with Kafka's names (KIP-405).
-const (
-	CopySegmentStarted    = "COPY_SEGMENT_STARTED"
-	CopySegmentFinished   = "COPY_SEGMENT_FINISHED"
-	DeleteSegmentStarted  = "DELETE_SEGMENT_STARTED"
-	DeleteSegmentFinished = "DELETE_SEGMENT_FINISHED"
-)
-
-// CopiesEnded is no step of a segment's: all copies that the worker has begun for the topic are over, whatever came of them.
-const CopiesEnded = "COPIES_ENDED"
-
-// SegmentEvent is a step in the life of a data file. Of one whose copy was only begun, Last is the most that it may come to
-// hold. DeleteSegmentFinished stands for all of a topic's that are not on the store any more, CopiesEnded for all that were begun:
-// they have none of their fields.
-type SegmentEvent struct {
-	State       string
-	Topic       string
-	TopicID     uuid.UUID
-	Partition   int32
-	First, Last int64 // offsets
-	Location    string
-	Table       string // location of the table; of CopySegmentStarted alone
-	Bytes       int64  // of the data file; 0 where it is not known yet
-}
-
-// takenOut tells that data files are no longer of a topic's table. Their objects stay for those who read them.
-func takenOut(topic *metadata.Topic, files []tables.File) []SegmentEvent {
-	events := make([]SegmentEvent, 0, len(files))
-	for _, f := range files {
-		events = append(events, SegmentEvent{
-			State: DeleteSegmentStarted, Topic: topic.Name, TopicID: topic.ID, Partition: f.Partition,
-			First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
-		})
-	}
-	return events
-}
-
-// Events takes what happens to remote segments, in order for each partition. It must not block for long: what it cannot take
-// is lost.
-type Events interface {
-	RemoteSegments(ctx context.Context, fence int64, events []SegmentEvent)
-}
-
 // CopierDependencies are what a copier is made of.
 type CopierDependencies struct {
 	Redis    Sources
@@ -166,14 +123,14 @@ type Copier struct {
 	ends map[uuid.UUID]map[int32]int64 // of tables as they were read last
 	// compared are the partitions whose table was seen to be the log's, and in which Redis.
 	compared map[partition.Ref]redisstream.Identity
-	told     map[partition.Ref]string // what was logged last; of a topic as a whole: partition -1
+	told     map[uuid.UUID]string // what was logged last of a topic
 }
 
 // NewCopier makes a copier.
 func NewCopier(d CopierDependencies) *Copier {
 	c := &Copier{
 		CopierDependencies: d, now: time.Now, wait: sleep, random: randomName,
-		ends: map[uuid.UUID]map[int32]int64{}, told: map[partition.Ref]string{},
+		ends: map[uuid.UUID]map[int32]int64{}, told: map[uuid.UUID]string{},
 		compared: map[partition.Ref]redisstream.Identity{},
 	}
 	c.slots.freed = make(chan struct{})
@@ -190,10 +147,3 @@ type CopyJob struct {
 
 // fence is the number of the lease under which the job was made.
 func (j *CopyJob) fence() int64 { return j.Targets[0].Fence }
-
-func (j CopyJob) key() partition.Ref { return topicRef(j.Topic) }
-
-// topicRef stands for a topic as a whole.
-func topicRef(t *metadata.Topic) partition.Ref {
-	return partition.Ref{Topic: t.Name, ID: t.ID, Partition: -1}
-}

@@ -115,8 +115,7 @@ func benchCopy(b *testing.B, server *redistest.Server, root string, plain object
 		fill(b, client, t.Keys, topic.ID)
 		job.Targets = append(job.Targets, t)
 	}
-	rig := &copyRig{rig: &rig{}, root: root, plain: plain}
-	rig.tables = &registry{root: root}
+	list := &registry{}
 	shard := openShard(b, server.URI())
 	if _, err := shard.Glances(b.Context(), []redisstream.Keys{job.Targets[0].Keys}); err != nil { // it knows its Redis from now on
 		b.Fatal(err)
@@ -125,11 +124,10 @@ func benchCopy(b *testing.B, server *redistest.Server, root string, plain object
 	var before syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 	for b.Loop() {
-		rig.tables.list = nil
-		root = fmt.Sprintf("%s/%d", rig.root, time.Now().UnixNano())
-		rig.tables.root = root
+		list.list = nil
+		list.root = fmt.Sprintf("%s/%d", root, time.Now().UnixNano())
 		c := NewCopier(CopierDependencies{
-			Redis: shard, Tables: rig.tablesOn(plain), Settings: func() CopySettings { return set }, Observer: ignored{},
+			Redis: shard, Tables: tablesOn(b, root, list, plain), Settings: func() CopySettings { return set }, Observer: ignored{},
 			Log: slog.New(slog.DiscardHandler), Version: "bench",
 		})
 		j := job
@@ -153,7 +151,7 @@ func BenchmarkEncode(b *testing.B) {
 		values[i] = bytes.Clone(benchValue(r, nil))
 	}
 	for b.Loop() {
-		w := datafile.NewWriter(io.Discard, 0, datafile.Options{PageBytes: filePageBytes, RowGroupBytes: 16 << 20, CreatedBy: "bench"})
+		w := datafile.NewWriter(io.Discard, 0, datafile.Options{PageBytes: datafile.DefaultPageBytes, RowGroupBytes: 16 << 20, CreatedBy: "bench"})
 		for o := range int64(benchRecords) {
 			row := datafile.Row{Record: record.Record{Offset: o, Timestamp: 1e12, Value: values[o%50_000]}, AppendMs: 1e12 + o/100}
 			if err := w.Write(&row); err != nil {

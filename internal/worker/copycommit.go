@@ -17,7 +17,7 @@ const commitTries = 5
 // commit puts the files into the table, all in one snapshot. While others change the table it looks again: files stay good as
 // long as their partition ends where they begin; else another worker has copied the same.
 func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *tables.State, files []copied, columns *jsoncolumns.Set) error {
-	if err := c.replicated(ctx, j); err != nil {
+	if err := AwaitReplicas(ctx, c.Replicas, j.identity, j.Topic.Config.MinInsyncReplicas, c.Run); err != nil {
 		return err
 	}
 	for try := 0; ; try++ {
@@ -52,21 +52,6 @@ func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *t
 			return err
 		}
 	}
-}
-
-// replicated waits until the replicas have what was copied.
-func (c *Copier) replicated(ctx context.Context, j *CopyJob) error {
-	n := min(j.Topic.Config.MinInsyncReplicas, 1+c.Run) - 1
-	if c.Replicas == nil || n <= 0 {
-		return nil
-	}
-	_, err := redisstream.Await(ctx, func(done func(struct{}, error)) {
-		c.Replicas.Confirm(j.identity, n, func(err error) { done(struct{}{}, err) })
-	})
-	if err != nil {
-		return fmt.Errorf("wait for replicas: %w", err)
-	}
-	return nil
 }
 
 // archived tells of what is in the table for good.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,8 +30,8 @@ func TestStoreThatIsAwayForAnHourCostsNothing(t *testing.T) {
 		t.Errorf("%d segments are left", len(v.Segments))
 	}
 	other.expect(10, -1)
-	if n := c.logged("not all that is due was copied"); n != 1 {
-		t.Errorf("logged %d times that the store is away:\n%.2000s", n, c.log)
+	if n := c.count("not all that is due was copied"); n != 1 {
+		t.Errorf("logged %d times that the store is away:\n%.2000s", n, c.logged)
 	}
 	if c.copied.failures["table"] != 60 || c.copied.lag["events"] != 60 || c.copied.offsets["events"] != 600 || c.copied.oldest["events"] < 2*time.Hour {
 		t.Errorf("told %+v", c.copied)
@@ -42,8 +41,8 @@ func TestStoreThatIsAwayForAnHourCostsNothing(t *testing.T) {
 	c.tick()
 	c.holds(p, 0, 600)
 	p.places(0, 600, 600)
-	if c.logged("works again") != 1 || c.copied.lag["events"] != 0 {
-		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.log)
+	if c.count("works again") != 1 || c.copied.lag["events"] != 0 {
+		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.logged)
 	}
 }
 
@@ -77,8 +76,8 @@ func TestFullDiskIsToldOnceAndCaughtUpWith(t *testing.T) {
 	if v := p.view(); len(v.Segments) != 20 {
 		t.Errorf("%d segments are left in Redis", len(v.Segments))
 	}
-	if n := c.logged("not all that is due was copied"); n != 1 || c.copied.failures["copy"] != 20 {
-		t.Errorf("logged %d times that the disk is full, counted %d:\n%.2000s", n, c.copied.failures["copy"], c.log)
+	if n := c.count("not all that is due was copied"); n != 1 || c.copied.failures["copy"] != 20 {
+		t.Errorf("logged %d times that the disk is full, counted %d:\n%.2000s", n, c.copied.failures["copy"], c.logged)
 	}
 	disk.full = false
 	c.tick()
@@ -86,8 +85,8 @@ func TestFullDiskIsToldOnceAndCaughtUpWith(t *testing.T) {
 	c.tick()
 	c.holds(p, 0, 200)
 	p.places(0, 200, 200)
-	if c.logged("works again") != 1 || c.copied.lag["events"] != 0 {
-		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.log)
+	if c.count("works again") != 1 || c.copied.lag["events"] != 0 {
+		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.logged)
 	}
 }
 
@@ -118,52 +117,13 @@ func TestOperationsThatAreNotAnsweredAreLookedAfter(t *testing.T) {
 		if cut = c.store.Dead(); cut && n > 50 {
 			t.Fatal("no end of operations")
 		}
-		c.everywhere(p, p.next)
+		everywhere(c, p, p.next)
 		c.store.Limit(-1, storetest.Before, nil)
 		c.tick()
 		c.tick()
 		c.holds(p, 0, 120)
 		p.places(0, 120, 120)
 	}
-}
-
-// gate is a store that calls a function before it writes objects whose location has a text in it.
-type gate struct {
-	objectstore.Store
-	text string
-	mu   sync.Mutex
-	call func()
-}
-
-func (g *gate) pass(location string) {
-	g.mu.Lock()
-	call := g.call
-	if strings.Contains(location, g.text) {
-		g.call = nil
-	} else {
-		call = nil
-	}
-	g.mu.Unlock()
-	if call != nil {
-		call()
-	}
-}
-
-func (g *gate) Put(ctx context.Context, location string, body io.Reader) error {
-	g.pass(location)
-	return g.Store.Put(ctx, location, body)
-}
-
-func (g *gate) PutIfAbsent(ctx context.Context, location string, body []byte) error {
-	g.pass(location)
-	return g.Store.PutIfAbsent(ctx, location, body)
-}
-
-// gated puts a gate before the worker's store.
-func (c *copyRig) gated(text string, call func()) *gate {
-	g := &gate{Store: c.plain, text: text, call: call}
-	c.storage.Copier.Tables = c.tablesOn(g)
-	return g
 }
 
 func TestWorkerThatWasPausedBeyondItsLeaseMovesNothingBack(t *testing.T) {
@@ -207,7 +167,7 @@ func TestCommitsOfOthersMeanwhileAreKept(t *testing.T) {
 	c.tick()
 	p.addSealed(10, time.Hour, 10)
 	c.gated("/v3.metadata.json", func() { // it has read v2
-		table := c.table(p).(*tierTable)
+		table := c.opened(p)
 		state, err := table.State(t.Context())
 		if err == nil {
 			_, err = table.SetProperties(t.Context(), state, map[string]string{"engine": "was here"})
@@ -224,75 +184,6 @@ func TestCommitsOfOthersMeanwhileAreKept(t *testing.T) {
 	if len(c.copied.failures) != 0 || c.copied.files != 2 {
 		t.Errorf("told %+v", c.copied)
 	}
-}
-
-func TestCopyingEndsWithTheLease(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", nil)
-	p.addSealed(10, time.Hour, 10)
-	at, goOn := make(chan struct{}), make(chan struct{})
-	c.gated(".parquet", func() { close(at); <-goOn })
-	if err := c.storage.tick(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	<-at
-	c.storage.leave()
-	close(goOn)
-	if err := c.storage.copies.collect(); !errors.Is(err, redisstream.ErrLeaseLost) {
-		t.Errorf("the copy ended with %v", err)
-	}
-	if files, _ := c.files(p); len(files) != 0 {
-		t.Errorf("%d files were committed", len(files))
-	}
-}
-
-func TestSlowStoreHoldsUpNothingElse(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", nil)
-	other := c.create("plain", map[string]string{"retention.ms": "1800000"})
-	p.addSealed(10, time.Hour, 10)
-	goOn := make(chan struct{})
-	c.gated(".parquet", func() { <-goOn })
-	for range 3 {
-		other.addSealed(10, time.Hour, 10)
-		if err := c.storage.tick(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	other.expect(30, -1)
-	close(goOn)
-	if err := c.storage.copies.collect(); err != nil {
-		t.Fatal(err)
-	}
-	c.holds(p, 0, 10)
-}
-
-func TestTopicThatIsNotToBeCopiedAnyMoreEndsItsCopies(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", nil)
-	p.addSealed(10, time.Hour, 10)
-	at, goOn := make(chan struct{}), make(chan struct{})
-	c.gated(".parquet", func() { close(at); <-goOn })
-	if err := c.storage.tick(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	<-at
-	changed := *p.topic
-	changed.Config.RemoteCopyDisable = true
-	c.topics.topics = nil
-	c.topics.topics = append(c.topics.topics, &changed)
-	c.storage.keepCopies()
-	close(goOn)
-	if err := c.storage.copies.collect(); err != nil {
-		t.Errorf("the copy ended with %v", err)
-	}
-	c.tick()
-	if files, _ := c.files(p); len(files) != 0 {
-		t.Errorf("%d files were committed", len(files))
-	}
-	c.topics.topics[0] = p.topic
-	c.tick()
-	c.holds(p, 0, 10)
 }
 
 func TestTablesAndLogsThatDoNotFitAreLeftAlone(t *testing.T) {
@@ -321,8 +212,8 @@ func TestTablesAndLogsThatDoNotFitAreLeftAlone(t *testing.T) {
 	p.places(0, 0, 0) // Redis has lost what is in the table: nothing of it may be dropped
 	c.holds(other, 0, 20)
 	other.places(0, 10, 20)
-	if c.logged("nobody has led the log since: the log ends at 20, the table at 30") != 1 {
-		t.Errorf("logged\n%s", c.log)
+	if c.count("nobody has led the log since: the log ends at 20, the table at 30") != 1 {
+		t.Errorf("logged\n%s", c.logged)
 	}
 	c.topics.topics = nil
 	lost := c.tiered("lost", nil)

@@ -14,7 +14,7 @@ import (
 )
 
 // addValues appends records of these values.
-func (p *part) addValues(values ...string) {
+func addValues(p *part, values ...string) {
 	p.Helper()
 	ms := p.now()
 	for page := range slices.Chunk(values, 1000) {
@@ -27,7 +27,7 @@ func (p *part) addValues(values ...string) {
 }
 
 // typed reads the typed columns of a partition's data files: one text a file of its columns' names and kinds, one a row.
-func (c *copyRig) typed(p *part) (files, rows []string) {
+func typed(c *copyRig, p *part) (files, rows []string) {
 	c.Helper()
 	list, _ := c.files(p)
 	for _, f := range list {
@@ -91,10 +91,10 @@ func TestFieldsOfValuesAreColumnsFromTheRecordOnThatHasThemFirst(t *testing.T) {
 	values[n-500], want[n-500] = `{"n":0.5,"late":"a"}`, "n_double=0.5 late=a"
 	values[n-100], want[n-100] = `no JSON`, ""
 	values[n-50], want[n-50] = `{"late":"b"}`, "late=b"
-	p.addValues(values...)
+	addValues(p, values...)
 	p.seal()
 	c.tick()
-	files, rows := c.typed(p)
+	files, rows := typed(c, p)
 	if want := []string{"11 n, 12 pad", "11 n, 12 pad, 13 n_double, 14 late"}; !slices.Equal(files, want) {
 		t.Errorf("files with columns %q, want %q", files, want)
 	}
@@ -113,14 +113,14 @@ func TestColumnsStayOverTicksAndWhenTheFormatIsRawAgain(t *testing.T) {
 		configs := maps.Clone(p.topic.Configs)
 		configs["remote.storage.iceberg.value.format"] = format
 		p.topic.Configs, p.topic.Config = configs, p.schema.Effective(p.topic.Name, configs)
-		p.addValues(values...)
+		addValues(p, values...)
 		p.seal()
 		c.tick()
 	}
 	step("json", `{"city":"Rome"}`)
 	step("raw", `{"city":"Oslo"}`)
 	step("json", `{"a":1,"b":2,"c":3,"d":4,"city":"Bern","e":5,"f":6,"g":7}`, `{"city":1,"f":1}`)
-	files, rows := c.typed(p)
+	files, rows := typed(c, p)
 	if want := []string{"11 city", "", "11 city, 12 a, 13 b, 14 c, 15 d, 16 e"}; !slices.Equal(files, want) {
 		t.Errorf("files with columns %q, want %q", files, want)
 	}

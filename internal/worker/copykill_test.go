@@ -9,45 +9,8 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
-// mortal is a worker whose process dies after so many commands to Redis, or operations of the store: nothing that it begins then
-// is done.
-type mortal struct {
-	storage *Storage
-	fuse    *fuse
-	store   *storetest.Cut
-}
-
-// never is more than a worker does.
-const never = 1 << 30
-
-// mortal makes one. dies tells how the last operation of the store is lost.
-func (c *copyRig) mortal(commands, operations int, how storetest.How) *mortal {
-	m := &mortal{fuse: newFuse(c, c.redis.Addr(), commands), store: storetest.NewCut(c.plain)}
-	shard := openShard(c, "redis://"+m.fuse.listener.Addr().String())
-	m.fuse.blown = func() { m.store.Limit(0, storetest.Before, nil) }
-	m.store.Limit(operations, how, m.fuse.blow)
-	m.storage = c.worker("1/mortal")
-	m.storage.Redis = shard
-	m.storage.Gone = func(string) bool { return true }
-	m.storage.Copier = c.copier(shard)
-	m.storage.Copier.Tables = c.tablesOn(m.store)
-	return m
-}
-
-// works has it make ticks until it dies. It reports whether it did.
-func (m *mortal) works(c *copyRig, ticks int) (died bool) {
-	for range ticks {
-		_ = m.storage.RunOnce(c.Context()) // what it could not do shows in what it left
-	}
-	m.fuse.mu.Lock()
-	died = m.fuse.left == 0 || m.store.Dead()
-	m.fuse.mu.Unlock()
-	m.fuse.blow()
-	return died
-}
-
 // everywhere checks that each of the offsets below end is in Redis or in the table, and in the table once.
-func (c *copyRig) everywhere(p *part, end int64) {
+func everywhere(c *copyRig, p *part, end int64) {
 	c.Helper()
 	seen := make([]int, end)
 	if _, ok := c.tables.find(p.topic.ID); ok && c.exists(p) {
@@ -102,7 +65,7 @@ func TestWorkerThatDiesBetweenAnyTwoOperationsCopiesAllOnce(t *testing.T) {
 			}
 			p.add(3, 0, 50)
 			died = c.mortal(commands, operations, how).works(c, 2)
-			c.everywhere(p, p.next)
+			everywhere(c, p, p.next)
 			c.storage = c.worker("1/next")
 			c.storage.Gone = func(string) bool { return true }
 			c.storage.Copier = c.copier(c.shard)

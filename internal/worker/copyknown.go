@@ -47,8 +47,8 @@ func (c *Copier) unnoted(j *CopyJob) bool {
 	return false
 }
 
-// lag tells how far the tables are behind their logs, and forgets what is no topic's any more.
-func (c *Copier) lag(jobs []CopyJob) {
+// Lag tells how far the tables are behind their logs, and forgets what is no topic's any more.
+func (c *Copier) Lag(jobs []CopyJob) {
 	segments, oldest, offsets := map[string]int64{}, map[string]time.Duration{}, map[string]int64{}
 	there := map[uuid.UUID]bool{}
 	for i := range jobs {
@@ -59,8 +59,8 @@ func (c *Copier) lag(jobs []CopyJob) {
 		for k := range j.Targets {
 			t := &j.Targets[k]
 			end := ends[t.Ref.Partition]
-			list := t.uncopied(end)
-			offsets[j.Topic.Name] += max(0, t.end()-max(end, t.Glance.LogStart))
+			list := uncopied(t, end)
+			offsets[j.Topic.Name] += max(0, t.End()-max(end, t.Glance.LogStart))
 			if segments[j.Topic.Name] += int64(len(list)); len(list) > 0 {
 				age := time.Duration(t.Glance.Now-min(list[0].LastMs, t.Glance.Now)) * time.Millisecond
 				oldest[j.Topic.Name] = max(oldest[j.Topic.Name], age)
@@ -73,5 +73,5 @@ func (c *Copier) lag(jobs []CopyJob) {
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.ends, func(id uuid.UUID, _ map[int32]int64) bool { return !there[id] })
 	maps.DeleteFunc(c.compared, func(ref partition.Ref, _ redisstream.Identity) bool { return !there[ref.ID] })
-	maps.DeleteFunc(c.told, func(ref partition.Ref, _ string) bool { return !there[ref.ID] })
+	maps.DeleteFunc(c.told, func(id uuid.UUID, _ string) bool { return !there[id] })
 }

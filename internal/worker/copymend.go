@@ -29,8 +29,8 @@ func (c *Copier) sameRedis(j *CopyJob) error {
 	return nil
 }
 
-// settled tells whether all that may have to be compared was, in this Redis.
-func (c *Copier) settled(j *CopyJob) bool {
+// Settled tells whether all that may have to be compared was, in this Redis.
+func (c *Copier) Settled(j *CopyJob) bool {
 	return !slices.ContainsFunc(j.Targets, func(t Target) bool { return t.Glance.TieredEnd > 0 && !c.Compared(t.Ref) })
 }
 
@@ -51,10 +51,10 @@ func (c *Copier) mend(ctx context.Context, j *CopyJob, table Table, state *table
 	j.Targets = slices.DeleteFunc(j.Targets, func(t Target) bool {
 		p := t.Ref.Partition
 		end, told := state.Ends[p], state.Epochs[p]
-		at := epoch.Fork(t.Glance.Epochs, t.end(), told, end)
+		at := epoch.Fork(t.Glance.Epochs, t.End(), told, end)
 		switch log := epoch.History(t.Glance.Epochs); {
-		case at < end && at == t.end() && (len(told) == 0 || log.Newest() <= told.Newest()):
-			problems = append(problems, t.problem(fmt.Errorf("%w: the log ends at %d, the table at %d", errRewound, at, end)))
+		case at < end && at == t.End() && (len(told) == 0 || log.Newest() <= told.Newest()):
+			problems = append(problems, problem(&t, fmt.Errorf("%w: the log ends at %d, the table at %d", errRewound, at, end)))
 			c.Observer.ArchiveFailed("table")
 			return true
 		case at < end:
@@ -96,7 +96,7 @@ func (c *Copier) cut(ctx context.Context, j *CopyJob, table Table, state *tables
 		if !ok || t.Glance.TieredEnd <= cut.End {
 			continue
 		}
-		noted, err := c.Redis.SetTieredBack(ctx, t.Keys, t.claim(), cut.End)
+		noted, err := c.Redis.SetTieredBack(ctx, t.Keys, t.Claim(), cut.End)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (c *Copier) cut(ctx context.Context, j *CopyJob, table Table, state *tables
 		c.Log.Warn("redis lost the end of a log that its table had, and other records have these offsets since: the table was truncated",
 			"topic", j.Topic.Name, "partition", p, "offset", cut.At, "end_before", state.Ends[p], "end", cut.End)
 	}
-	c.tell(ctx, j.fence(), takenOut(j.Topic, gone)...)
+	c.tell(ctx, j.fence(), TakenOut(j.Topic, gone)...)
 	return after, nil
 }
 

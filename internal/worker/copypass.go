@@ -27,7 +27,7 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 		return false, err
 	}
 	_, due, err := c.plans(ctx, j, c.known(j))
-	if err != nil || !due && !c.unnoted(j) && c.settled(j) {
+	if err != nil || !due && !c.unnoted(j) && c.Settled(j) {
 		return false, err
 	}
 	table, err := c.Tables.Table(ctx, j.Topic)
@@ -127,17 +127,17 @@ func (c *Copier) plans(ctx context.Context, j *CopyJob, ends map[int32]int64) (p
 	for i := range j.Targets {
 		t := &j.Targets[i]
 		end, open := ends[t.Ref.Partition], int64(0)
-		if len(t.uncopied(end)) == 0 {
+		if len(uncopied(t, end)) == 0 {
 			continue
 		}
-		if t.tellsBytes() {
+		if tellsBytes(t) {
 			bytes, err := c.Redis.Weigh(ctx, []string{t.Keys.Stream}, 0)
 			if err != nil {
 				return nil, false, err
 			}
 			open = bytes[0]
 		}
-		if p, due := t.plan(end, open); due {
+		if p, due := planCopy(t, end, open); due {
 			plans[t.Ref.Partition] = p
 		}
 	}
@@ -168,11 +168,11 @@ func (c *Copier) note(ctx context.Context, j *CopyJob, state *tables.State) (ahe
 		}
 		failed := errBehind
 		if end > t.Glance.TieredEnd {
-			_, failed = c.Redis.SetTiered(ctx, t.Keys, t.claim(), end)
+			_, failed = c.Redis.SetTiered(ctx, t.Keys, t.Claim(), end)
 		}
 		switch {
 		case errors.Is(failed, redisstream.ErrAhead), errors.Is(failed, errBehind):
-			problems = append(problems, t.problem(fmt.Errorf("%w: the table ends at %d, noted is %d", failed, end, t.Glance.TieredEnd)))
+			problems = append(problems, problem(&t, fmt.Errorf("%w: the table ends at %d, noted is %d", failed, end, t.Glance.TieredEnd)))
 			c.Observer.ArchiveFailed("table")
 			return true
 		case errors.Is(failed, redisstream.ErrDeleted):
@@ -185,7 +185,7 @@ func (c *Copier) note(ctx context.Context, j *CopyJob, state *tables.State) (ahe
 }
 
 // problem names the partition.
-func (t *Target) problem(err error) error {
+func problem(t *Target, err error) error {
 	return fmt.Errorf("topic %s partition %d: %w", t.Ref.Topic, t.Ref.Partition, err)
 }
 
@@ -208,7 +208,7 @@ func (c *Copier) copyAll(ctx context.Context, j *CopyJob, table Table, plans map
 			defer c.slots.give()
 			var err error
 			if lists[i], err = c.copyPartition(ctx, table, t, plan, columns, until); err != nil {
-				problems[i] = t.problem(err)
+				problems[i] = problem(t, err)
 			}
 		})
 	}

@@ -16,22 +16,22 @@ type stretchPlan struct {
 func (p *stretchPlan) end() int64 { return p.segments[len(p.segments)-1].Last + 1 }
 
 // uncopied lists the sealed segments with records that are in the log and not in the table, whose end this is.
-func (t *Target) uncopied(end int64) []redisstream.Segment {
+func uncopied(t *Target, end int64) []redisstream.Segment {
 	return t.Glance.From(max(end, t.Glance.LogStart))
 }
 
-// plan tells what to copy of a partition whose table ends at an offset: segments that remote.copy.lag.ms or
+// planCopy tells what to copy of a partition whose table ends at an offset: segments that remote.copy.lag.ms or
 // remote.copy.lag.bytes no longer holds back, oldest first. openBytes is what the open segment takes in Redis.
-func (t *Target) plan(end, openBytes int64) (p stretchPlan, due bool) {
+func planCopy(t *Target, end, openBytes int64) (p stretchPlan, due bool) {
 	p.from = max(end, t.Glance.LogStart)
-	list := t.uncopied(end)
+	list := uncopied(t, end)
 	behind := openBytes
 	for _, seg := range list {
 		behind += max(0, seg.Bytes)
 	}
 	for _, seg := range list {
 		behind -= max(0, seg.Bytes)
-		if !t.oldEnough(seg) && !t.farEnough(behind) {
+		if !oldEnough(t, seg) && !farEnough(t, behind) {
 			break
 		}
 		p.segments = append(p.segments, seg)
@@ -41,18 +41,18 @@ func (t *Target) plan(end, openBytes int64) (p stretchPlan, due bool) {
 
 // oldEnough tells whether remote.copy.lag.ms lets a segment be copied: so long after its last append. 0 is at once: a leader that
 // took over may give append times that are ahead of Redis's clock, by a lease at most.
-func (t *Target) oldEnough(seg redisstream.Segment) bool {
+func oldEnough(t *Target, seg redisstream.Segment) bool {
 	lag := t.Config.RemoteCopyLagMs
 	return lag == 0 || lag > 0 && t.Glance.Now >= seg.LastMs+uint64(lag)
 }
 
 // farEnough tells whether remote.copy.lag.bytes lets a segment be copied behind which there are so many bytes.
-func (t *Target) farEnough(behind int64) bool {
+func farEnough(t *Target, behind int64) bool {
 	lag := t.Config.RemoteCopyLagBytes
 	return lag >= 0 && behind >= lag
 }
 
 // tellsBytes tells whether bytes decide what is copied.
-func (t *Target) tellsBytes() bool {
+func tellsBytes(t *Target) bool {
 	return t.Config.RemoteCopyLagMs != 0 && t.Config.RemoteCopyLagBytes > 0
 }

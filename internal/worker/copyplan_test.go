@@ -28,7 +28,7 @@ func TestSmallSegmentsAreGatheredAndLargeOnesSplit(t *testing.T) {
 	noise := strings.Repeat("x", 10)
 	ms := c.now()
 	for i := range 30_000 {
-		p.xadd(ms, "value", fmt.Sprintf("%x%s%d", i*i*7919, noise, i*31337))
+		xadd(p, ms, "value", fmt.Sprintf("%x%s%d", i*i*7919, noise, i*31337))
 	}
 	p.seal()
 	c.tick()
@@ -91,7 +91,7 @@ func TestCopyLagHoldsSegmentsBack(t *testing.T) {
 			p.addSealed(10, 20*time.Minute, 2000)
 			p.addSealed(10, time.Minute, 2000)
 			p.add(10, time.Second, 2000)
-			p.noteBytes()
+			noteBytes(p)
 			c.tick()
 			if one.end == 0 {
 				if c.exists(p) {
@@ -105,7 +105,7 @@ func TestCopyLagHoldsSegmentsBack(t *testing.T) {
 }
 
 // noteBytes adds to the registry what the sealed segments take.
-func (p *part) noteBytes() {
+func noteBytes(p *part) {
 	p.Helper()
 	for _, seg := range p.view().Segments {
 		weights, err := p.shard.Weigh(p.Context(), []string{p.keys.Segment(seg.Number)}, 0)
@@ -124,40 +124,6 @@ func TestAnAppendTimeAheadOfRedisHoldsNothingBack(t *testing.T) {
 	p.addSealed(10, -time.Hour, 20)
 	c.tick()
 	c.holds(p, 0, 10)
-}
-
-func TestLocalRetentionByBytes(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", map[string]string{"local.retention.bytes": "50000"})
-	for range 5 {
-		p.addSealed(10, time.Minute, 2000)
-	}
-	p.add(5, 0, 2000)
-	c.tick()
-	p.places(0, 0, 50)
-	c.tick()
-	v := p.view()
-	var rest int64
-	for _, seg := range v.Segments[1:] {
-		rest += c.storage.sizes[c.storage.targets(nil)[0].Ref].sealed[seg.Number]
-	}
-	if total := p.measured(); total < 50_000 || rest+c.storage.sizes[c.storage.targets(nil)[0].Ref].open >= 50_000 {
-		t.Errorf("%d bytes are left, %d without the oldest segment", total, rest)
-	}
-	if v.LocalStart == 0 || v.LogStart != 0 {
-		t.Errorf("view %+v", v.View)
-	}
-	c.holds(p, 0, 50)
-}
-
-func TestLocalRetentionThatIsTheTotalDropsNothingEarlier(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", map[string]string{"retention.ms": "7200000", "retention.bytes": "1000000"})
-	p.addSealed(10, time.Hour, 10)
-	for range 3 {
-		c.tick()
-	}
-	p.places(0, 0, 10)
 }
 
 func TestHistoryOfATopicIsCopied(t *testing.T) {
@@ -217,12 +183,14 @@ func TestCopiesKeepTheRate(t *testing.T) {
 	c.set.MaxBytesPerSecond = 10_000
 	var waited atomic.Int64
 	now := time.Now()
-	c.storage.Copier.now = func() time.Time { return now.Add(time.Duration(waited.Load())) }
-	c.storage.Copier.wait = func(_ context.Context, d time.Duration) error { waited.Add(int64(d)); return nil }
+	c.storage.Copier.SetClock(
+		func() time.Time { return now.Add(time.Duration(waited.Load())) },
+		func(_ context.Context, d time.Duration) error { waited.Add(int64(d)); return nil },
+	)
 	p := c.tiered("events", nil)
 	ms := c.now()
 	for i := range 2000 {
-		p.xadd(ms, "value", fmt.Sprintf("%x", i*i*7919))
+		xadd(p, ms, "value", fmt.Sprintf("%x", i*i*7919))
 	}
 	p.seal()
 	c.tick()
@@ -231,7 +199,7 @@ func TestCopiesKeepTheRate(t *testing.T) {
 	for _, f := range files {
 		bytes += f.Bytes
 	}
-	least := time.Duration(float64(bytes)/10_000*float64(time.Second)) - 2*rateStep
+	least := time.Duration(float64(bytes)/10_000*float64(time.Second)) - 2*RateStep
 	if got := time.Duration(waited.Load()); got < least || got > least+time.Second {
 		t.Errorf("%d bytes took %v, want about %v", bytes, got, least)
 	}
@@ -240,7 +208,7 @@ func TestCopiesKeepTheRate(t *testing.T) {
 	if n, err := io.Copy(io.Discard, c.storage.Copier.Slow(t.Context(), strings.NewReader(strings.Repeat("x", 20_000)))); n != 20_000 || err != nil {
 		t.Fatalf("%d bytes, %v", n, err)
 	}
-	if got := time.Duration(waited.Load() - before); got < 2*time.Second-2*rateStep || got > 3*time.Second {
+	if got := time.Duration(waited.Load() - before); got < 2*time.Second-2*RateStep || got > 3*time.Second {
 		t.Errorf("20,000 bytes of a merge took %v, want about 2 s", got)
 	}
 }
@@ -252,9 +220,9 @@ func TestMemoryOfACopyIsBounded(t *testing.T) {
 			c := newCopyRig(t)
 			c.set = CopySettings{RowGroupBytes: 16 << 20, TargetFileBytes: 1 << 40, Threads: 1, MaxValueBytes: 100 << 20}
 			p := c.tiered("large", nil)
-			c.large(p, total/bytes, bytes)
+			large(c, p, total/bytes, bytes)
 			p.seal()
-			p.noteBytes()
+			noteBytes(p)
 			runtime.GC()
 			var before runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -290,7 +258,7 @@ func (w *watermark) look() {
 }
 
 // large appends n values that do not compress.
-func (c *copyRig) large(p *part, n, bytes int) {
+func large(c *copyRig, p *part, n, bytes int) {
 	c.Helper()
 	ms := c.now() - 1000
 	noise := make([]byte, bytes)
@@ -315,28 +283,4 @@ func (c *copyRig) large(p *part, n, bytes int) {
 	}
 	p.next = int64(n)
 	p.do("HSET", p.keys.State("T"), "last", fmt.Sprintf("%d-%d", ms, n-1))
-}
-
-// Values in the table are plain: dictionaries go with the last frames in Redis.
-func TestDictionariesGoWhenTheirRecordsAreInTheTableAlone(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", map[string]string{"local.retention.ms": "60000"}) // its values are stored as they are
-	uses := func(id int) {
-		p.do("HSET", p.keys.Dictionaries, fmt.Sprint(id), "blob")
-		p.do("HSET", p.keys.State("T"), fmt.Sprint("d:", id), fmt.Sprint(p.next))
-	}
-	uses(1)
-	p.addSealed(10, time.Hour, 10)
-	uses(2)
-	p.addSealed(10, 0, 10)
-	c.tick()
-	if n := p.view().Dictionaries; n != 2 {
-		t.Errorf("%d dictionaries while Redis has the records", n)
-	}
-	c.tick()
-	p.places(0, 10, 20)
-	c.tick()
-	if n := p.view().Dictionaries; n != 1 {
-		t.Errorf("%d dictionaries once the first segment was dropped", n)
-	}
 }

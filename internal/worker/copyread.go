@@ -26,7 +26,7 @@ func (p *copyPage) keep(b []byte) []byte {
 		return b[:0:0]
 	}
 	if cap(p.arena)-len(p.arena) < len(b) {
-		p.arena = make([]byte, 0, max(pageBytes, len(b))) // rows before keep the old one alive
+		p.arena = make([]byte, 0, max(redisstream.PageBytes, len(b))) // rows before keep the old one alive
 	}
 	from := len(p.arena)
 	p.arena = append(p.arena, b...)
@@ -98,9 +98,9 @@ func (r *copyReader) give(p *copyPage) bool {
 // segment reads one segment's pages. The registry tells how large its entries are about.
 func (r *copyReader) segment(seg redisstream.Segment) error {
 	stream := r.target.Keys.Segment(seg.Number)
-	first, count := true, fewEntries
+	first, count := true, redisstream.FewEntries
 	if mean := seg.Bytes / (seg.Last - seg.Base + 1); mean > 0 {
-		count = int(max(1, min(pageBytes/mean, pageBytes/64)))
+		count = int(max(1, min(redisstream.PageBytes/mean, redisstream.PageBytes/64)))
 	}
 	var from redisstream.ID
 	if r.next > seg.Base {
@@ -136,9 +136,7 @@ func (r *copyReader) segment(seg redisstream.Segment) error {
 			return context.Cause(r.ctx)
 		}
 		from, first = r.last, false
-		if page.Entries > 0 { // larger entries count at once, smaller ones little by little
-			count = max(1, min(2*count, pageBytes*page.Entries/page.Bytes))
-		}
+		count = page.Next(count)
 	}
 	return nil
 }
@@ -169,7 +167,7 @@ func (r *copyReader) row() (*datafile.Row, error) {
 			if r.page.err != nil {
 				return nil, r.page.err
 			}
-			if cap(r.page.arena) > 4*pageBytes { // a large record's
+			if cap(r.page.arena) > 4*redisstream.PageBytes { // a large record's
 				r.page.arena = nil
 			}
 			r.free <- r.page

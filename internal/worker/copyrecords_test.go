@@ -15,7 +15,7 @@ import (
 )
 
 // xadd writes one entry with the fields given, as a broker does.
-func (p *part) xadd(ms int64, fields ...string) {
+func xadd(p *part, ms int64, fields ...string) {
 	p.Helper()
 	id := fmt.Sprintf("%d-%d", ms, p.next)
 	p.do(append([]string{"XADD", p.keys.Stream, id}, fields...)...)
@@ -40,14 +40,14 @@ func TestRecordsAreCopiedAsTheyAre(t *testing.T) {
 	p := c.tiered("odd", nil)
 	ms := c.now() - 10_000
 	many := headers("a", "null", "a", "", "b", "x", "a", "1")
-	p.xadd(ms, "value", "", "timestamp", "5")
-	p.xadd(ms, "value", "v", "key", "", "timestamp", "-1")
-	p.xadd(ms+1, "key", "k", "timestamp", "7")
-	p.xadd(ms+1, "headers", "\x00") // all are null, and the timestamp is that of the append
+	xadd(p, ms, "value", "", "timestamp", "5")
+	xadd(p, ms, "value", "v", "key", "", "timestamp", "-1")
+	xadd(p, ms+1, "key", "k", "timestamp", "7")
+	xadd(p, ms+1, "headers", "\x00") // all are null, and the timestamp is that of the append
 	p.do("XADD", p.keys.Stream, fmt.Sprintf("%d-0", ms+2), "hello", "stranger")
-	p.xadd(ms+3, "value", "w", "headers", many, "timestamp", "99999999999999")
+	xadd(p, ms+3, "value", "w", "headers", many, "timestamp", "99999999999999")
 	p.do("XADD", p.keys.Stream, fmt.Sprintf("%d-2", ms+4), "value", "its offset does not rise")
-	p.xadd(ms+5, "value", "last", "timestamp", "1")
+	xadd(p, ms+5, "value", "last", "timestamp", "1")
 	p.seal()
 	c.tick()
 	want := []datafile.Row{
@@ -100,9 +100,9 @@ func TestValuesOfEveryCodecAreCopiedDecoded(t *testing.T) {
 		ms := c.now() - 5000
 		for i := range 20 {
 			value := bytes.Repeat([]byte{byte(i)}, 1000*i) // the first is empty
-			p.xadd(ms, "value", string(codec.Append(nil, value, nil)))
+			xadd(p, ms, "value", string(codec.Append(nil, value, nil)))
 		}
-		p.xadd(ms, "key", "null value")
+		xadd(p, ms, "key", "null value")
 		p.seal()
 		c.tick()
 		rows := c.rows(p)
@@ -147,14 +147,14 @@ func TestValuesWithDictionariesAreCopiedDecoded(t *testing.T) {
 		for i := range 5 {
 			value := fmt.Sprintf(`{"order":"%d-%s","state":"paid","currency":"EUR"}`, i, rand.Text())
 			want = append(want, value)
-			p.xadd(ms, "value", string(compress.Zstd.Append(nil, []byte(value), d)))
+			xadd(p, ms, "value", string(compress.Zstd.Append(nil, []byte(value), d)))
 		}
 	}
 	p.seal()
 	c.tick()
 	rows := c.rows(p)
 	if len(rows) != len(want) {
-		t.Fatalf("%d rows, failures %v, log %s", len(rows), c.copied.failures, c.log)
+		t.Fatalf("%d rows, failures %v, log %s", len(rows), c.copied.failures, c.logged)
 	}
 	for i := range rows {
 		if string(rows[i].Value) != want[i] {
@@ -177,7 +177,7 @@ func TestRecordThatCannotBeReadStopsItsPartitionOnly(t *testing.T) {
 			if p == odd && i == 0 {
 				section = "\x08x"
 			}
-			p.xadd(ms, "value", value, "headers", section)
+			xadd(p, ms, "value", value, "headers", section)
 		}
 	}
 	for _, p := range []*part{good, bad, odd} {
@@ -193,8 +193,8 @@ func TestRecordThatCannotBeReadStopsItsPartitionOnly(t *testing.T) {
 	}
 	bad.places(0, 0, 4)
 	want := "topic bad partition 1: a record cannot be read: offset 4"
-	if c.logged(want) != 1 || c.logged("topic bad partition 2: a record cannot be read: offset 0") != 1 {
-		t.Errorf("logged %d times that there is a bad record:\n%s", c.logged(want), c.log)
+	if c.count(want) != 1 || c.count("topic bad partition 2: a record cannot be read: offset 0") != 1 {
+		t.Errorf("logged %d times that there is a bad record:\n%s", c.count(want), c.logged)
 	}
 	if c.copied.failures["decode"] < 8 || c.copied.files != 2 {
 		t.Errorf("told %+v", c.copied)
@@ -202,7 +202,7 @@ func TestRecordThatCannotBeReadStopsItsPartitionOnly(t *testing.T) {
 	bad.do("HSET", bad.keys.Segments, "start", "10") // DeleteRecords takes them away
 	odd.do("HSET", odd.keys.Segments, "start", "10")
 	c.tick()
-	if c.logged("works again") != 1 {
-		t.Errorf("it does not say that it works again:\n%s", c.log)
+	if c.count("works again") != 1 {
+		t.Errorf("it does not say that it works again:\n%s", c.logged)
 	}
 }

@@ -26,14 +26,15 @@ import (
 
 // copyRig is a rig whose worker copies to tables below a directory.
 type copyRig struct {
-	*rig
-	root   string
-	tables *registry
-	plain  objectstore.Store
-	store  *storetest.Cut
-	set    CopySettings
-	events *events
-	copied *copyObserver
+	*base
+	storage *Storage
+	root    string
+	tables  *registry
+	plain   objectstore.Store
+	store   *storetest.Cut
+	set     CopySettings
+	events  *events
+	copied  *copyObserver
 }
 
 // events keeps what happened to remote segments.
@@ -132,35 +133,58 @@ func newCopyRig(t *testing.T, args ...string) *copyRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newCopyRigOn(newRig(t, args...), "file://"+t.TempDir(), plain)
+	return newCopyRigOn(newBase(t, args...), "file://"+t.TempDir(), plain)
 }
 
-func newCopyRigOn(r *rig, root string, plain objectstore.Store) *copyRig {
+func newCopyRigOn(r *base, root string, plain objectstore.Store) *copyRig {
 	c := &copyRig{
-		rig: r, root: root, plain: plain, events: &events{}, copied: &copyObserver{failures: map[string]int{}},
+		base: r, root: root, plain: plain, events: &events{}, copied: &copyObserver{failures: map[string]int{}},
 		set: CopySettings{RowGroupBytes: 1 << 20, TargetFileBytes: 8 << 20, Threads: 2, MaxValueBytes: 100 << 20},
 	}
 	c.tables = &registry{root: root}
 	c.store = storetest.NewCut(plain)
+	c.storage = c.worker("1/a")
 	c.storage.Copier = c.copier(c.shard)
+	c.work = func(ctx context.Context) error { return c.storage.RunOnce(ctx) }
 	return c
+}
+
+// worker makes a storage worker on the rig's Redis.
+func (c *copyRig) worker(owner string) *Storage { return newStorageOn(c.base, owner) }
+
+func newStorageOn(r *base, owner string) *Storage {
+	return NewStorage(
+		Settings{Namespace: "korvet", Owner: owner, Tick: time.Minute, Lease: 2 * time.Minute},
+		Dependencies{Topics: &r.topics, Redis: r.shard, Observer: r.seen, Log: r.logger()},
+	)
 }
 
 // copier makes one whose store is the rig's, on a Redis.
 func (c *copyRig) copier(redis *redisstream.Shard) *Copier {
 	return NewCopier(CopierDependencies{
 		Redis: redis, Tables: c.tablesOn(c.store), Settings: func() CopySettings { return c.set }, Observer: c.copied, Events: c.events,
-		Log: slog.New(slog.NewTextHandler(c.log, nil)), Version: "test",
+		Log: c.logger(), Version: "test",
 	})
 }
 
-func (c *copyRig) tablesOn(s objectstore.Store) Tables {
-	tier, err := remote.Open(context.Background(), remote.Settings{Path: c.root, Namespace: "korvet"}, c.tables, chain.NoHint{}, slog.New(slog.DiscardHandler))
+// tablesOn are the rig's tables on another store.
+func (c *copyRig) tablesOn(s objectstore.Store) Tables { return tablesOn(c, c.root, c.tables, s) }
+
+// tierOn is the tier below a root, on a store.
+func tierOn(t testing.TB, root string, list *registry, s objectstore.Store) *remote.Tier {
+	t.Helper()
+	tier, err := remote.Open(context.Background(), remote.Settings{Path: root, Namespace: "korvet"}, list, chain.NoHint{}, slog.New(slog.DiscardHandler))
 	if err != nil {
-		c.Fatal(err)
+		t.Fatal(err)
 	}
 	tier.Store = s
-	return NewTables(tier, c.tables, func(ctx context.Context, table *tables.Table, t *metadata.Topic) error {
+	return tier
+}
+
+// tablesOn are its tables.
+func tablesOn(t testing.TB, root string, list *registry, s objectstore.Store) Tables {
+	t.Helper()
+	return NewTables(tierOn(t, root, list, s), list, func(ctx context.Context, table *tables.Table, t *metadata.Topic) error {
 		return table.Create(ctx, tables.Life{Topic: t.Name, ID: t.ID.String()}, nil)
 	})
 }
@@ -185,6 +209,16 @@ func (c *copyRig) table(p *part) Table {
 	return table
 }
 
+// opened is the table as every other user of it has it.
+func (c *copyRig) opened(p *part) *tables.Table {
+	c.Helper()
+	entry, err := c.tables.EnsureTable(c.Context(), p.topic)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return tierOn(c, c.root, c.tables, c.plain).Table(entry)
+}
+
 // exists tells whether the table is on the store.
 func (c *copyRig) exists(p *part) bool {
 	c.Helper()
@@ -198,7 +232,7 @@ func (c *copyRig) exists(p *part) bool {
 // files are those of the table, of one partition.
 func (c *copyRig) files(p *part) ([]tables.File, *tables.State) {
 	c.Helper()
-	table := c.table(p).(*tierTable)
+	table := c.opened(p)
 	state, err := table.State(c.Context())
 	if err != nil {
 		c.Fatal(err)
@@ -270,19 +304,5 @@ func (c *copyRig) holds(p *part, from, to int64) {
 	}
 }
 
-// places checks where the log, its part in Redis and its part above the remote tier begin.
-func (p *part) places(start, local, tiered int64) {
-	p.Helper()
-	if v := p.view(); v.LogStart != start || v.LocalStart != local || v.TieredEnd != tiered {
-		p.Errorf("%s: log starts at %d, Redis at %d, tier ends at %d, want %d, %d, %d", p.topic.Name, v.LogStart, v.LocalStart, v.TieredEnd, start, local, tiered)
-	}
-}
-
-// addSealed appends records and seals them.
-func (p *part) addSealed(n int, age time.Duration, bytes int) {
-	p.Helper()
-	p.add(n, age, bytes)
-	p.seal()
-}
-
-func (c *copyRig) logged(text string) int { return strings.Count(c.log.String(), text) }
+// count is how often the log has a text.
+func (c *copyRig) count(text string) int { return strings.Count(c.logged.String(), text) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -18,8 +17,8 @@ func (s *Storage) copy(ctx context.Context, targets []Target) {
 		return
 	}
 	jobs := s.copyJobs(targets)
-	s.Copier.lag(jobs)
-	jobs = slices.DeleteFunc(jobs, func(j CopyJob) bool { return j.Topic.Config.RemoteCopyDisable && s.Copier.settled(&j) })
+	s.Copier.Lag(jobs)
+	jobs = slices.DeleteFunc(jobs, func(j CopyJob) bool { return j.Topic.Config.RemoteCopyDisable && s.Copier.Settled(&j) })
 	for range s.copies.offer(jobs, max(1, s.Copier.Settings().Threads)) {
 		go func() {
 			for {
@@ -66,40 +65,8 @@ func (s *Storage) copyRound(ctx context.Context, j *CopyJob) (more bool) {
 		s.Log.Info("copying to the remote tier stops until the next tick", "topic", j.Topic.Name, "error", err)
 		return false
 	}
-	s.Copier.report(topicRef(j.Topic), err)
+	s.Copier.Report(j.Topic, err)
 	return more
-}
-
-// report logs once what keeps a topic from being copied, and once that it is over.
-func (c *Copier) report(ref partition.Ref, err error) {
-	text := ""
-	if err != nil {
-		text = withoutNames(err.Error())
-	}
-	c.mu.Lock()
-	before := c.told[ref]
-	if c.told[ref] = text; text == "" {
-		delete(c.told, ref)
-	}
-	c.mu.Unlock()
-	switch {
-	case text == before:
-	case err == nil:
-		c.Log.Info("copying to the remote tier works again", "topic", ref.Topic)
-	default:
-		c.Log.Warn("not all that is due was copied to the remote tier: trying again at each tick", "topic", ref.Topic, "error", err)
-	}
-}
-
-// withoutNames makes texts of the same trouble the same, although each try has a new file and new ids of requests.
-func withoutNames(text string) string {
-	words := strings.Fields(text)
-	for i, w := range words {
-		if strings.Contains(w, ".parquet") || i > 0 && strings.HasSuffix(words[i-1], "ID:") {
-			words[i] = "_"
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 // keepCopies ends the copies of topics that were deleted, or are not to be copied any more.
@@ -110,4 +77,9 @@ func (s *Storage) keepCopies() {
 			return topicRef(t) == ref && t.Config.RemoteStorage && !t.Config.RemoteCopyDisable
 		})
 	})
+}
+
+// topicRef stands for a topic as a whole.
+func topicRef(t *metadata.Topic) partition.Ref {
+	return partition.Ref{Topic: t.Name, ID: t.ID, Partition: -1}
 }

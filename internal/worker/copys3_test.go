@@ -15,7 +15,7 @@ func TestSegmentsAreCopiedToAnS3Server(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCopyRigOn(newRig(t), root, plain)
+	c := newCopyRigOn(newBase(t), root, plain)
 	c.set.TargetFileBytes, c.set.RowGroupBytes = 30_000, 10_000
 	p := c.tiered("events", map[string]string{"local.retention.ms": "60000"})
 	other := c.another(p.topic)
@@ -26,7 +26,7 @@ func TestSegmentsAreCopiedToAnS3Server(t *testing.T) {
 	for n := range 3 { // what is sent is not answered, then the worker goes on
 		c.store.Limit(4+5*n, storetest.After, nil)
 		c.tick()
-		c.everywhere(p, p.next)
+		everywhere(c, p, p.next)
 	}
 	c.store.Limit(-1, storetest.Before, nil)
 	c.tick()

@@ -30,7 +30,7 @@ func (a *afterData) Put(ctx context.Context, location string, body io.Reader) er
 }
 
 // dataFiles are the data files below the rig's directory, by path: those in a table and those in none.
-func (c *copyRig) dataFiles() map[string][]byte {
+func dataFiles(c *copyRig) map[string][]byte {
 	c.Helper()
 	all := map[string][]byte{}
 	err := filepath.WalkDir(strings.TrimPrefix(c.root, "file://"), func(path string, d fs.DirEntry, err error) error {
@@ -59,7 +59,7 @@ func TestTwoCopiesOfTheSameRangeHaveDifferentNames(t *testing.T) {
 				m.fuse.blow()
 			}})
 			_ = m.storage.RunOnce(t.Context()) // it dies in it
-			left := c.dataFiles()
+			left := dataFiles(c)
 			if files, state := c.files(p); len(left) != 1 || len(files) != 0 || state.Ends[0] != 0 {
 				t.Fatalf("the worker that died left %d data files, the table has %d up to %d", len(left), len(files), state.Ends[0])
 			}
@@ -72,7 +72,7 @@ func TestTwoCopiesOfTheSameRangeHaveDifferentNames(t *testing.T) {
 			c.holds(p, 0, p.next)
 			p.places(0, 0, p.next)
 			files, _ := c.files(p)
-			all := c.dataFiles()
+			all := dataFiles(c)
 			if len(files) != 1 || len(all) != 2 {
 				t.Fatalf("the table has %d data files of %d", len(files), len(all))
 			}
@@ -80,7 +80,7 @@ func TestTwoCopiesOfTheSameRangeHaveDifferentNames(t *testing.T) {
 				if "file://"+path == files[0].Location || !bytes.Equal(all[path], body) {
 					t.Errorf("%s, which was left, was written over", path)
 				}
-				c.sweptWhenOld(p, path)
+				sweptWhenOld(c, p, path)
 			}
 			c.holds(p, 0, p.next)
 		})
@@ -88,18 +88,18 @@ func TestTwoCopiesOfTheSameRangeHaveDifferentNames(t *testing.T) {
 }
 
 // sweptWhenOld checks that a data file which is in no table is deleted once it is older than the safe age, and is the only one.
-func (c *copyRig) sweptWhenOld(p *part, path string) {
+func sweptWhenOld(c *copyRig, p *part, path string) {
 	c.Helper()
-	table := c.table(p).(*tierTable)
-	fence := c.storage.lease.fence
-	if swept, err := table.Sweep(c.Context(), fence, time.Hour); err != nil || swept.Orphans != 0 {
+	table := c.opened(p)
+	_, state := c.files(p)
+	if swept, err := table.Sweep(c.Context(), state.Fence, time.Hour); err != nil || swept.Orphans != 0 {
 		c.Errorf("swept before its age: %+v, %v", swept, err)
 	}
 	old := time.Now().Add(-2 * time.Hour)
 	if err := os.Chtimes(path, old, old); err != nil {
 		c.Fatal(err)
 	}
-	if swept, err := table.Sweep(c.Context(), fence, time.Hour); err != nil || swept.Orphans != 1 {
+	if swept, err := table.Sweep(c.Context(), state.Fence, time.Hour); err != nil || swept.Orphans != 1 {
 		c.Errorf("swept %+v, %v", swept, err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {

@@ -67,7 +67,7 @@ func (s *Storage) dropDictionaries(ctx context.Context, targets []Target) error 
 
 // dropFrom drops a partition's dictionaries.
 func (s *Storage) dropFrom(ctx context.Context, t *Target, known shelf) (shelf, error) {
-	oldest := t.oldest()
+	oldest := oldestEntry(t)
 	now := shelf{topic: t.Ref.ID, fence: t.Fence, held: t.Glance.Dictionaries, due: known.due}
 	if known == now && oldest < known.due {
 		return known, nil
@@ -83,7 +83,7 @@ func (s *Storage) dropFrom(ctx context.Context, t *Target, known shelf) (shelf, 
 		if err := s.hold(ctx); err != nil {
 			return now, err
 		}
-		n, err := s.Redis.DropDictionaries(ctx, t.Keys, t.claim(), redisstream.DictionaryDrop{
+		n, err := s.Redis.DropDictionaries(ctx, t.Keys, t.Claim(), redisstream.DictionaryDrop{
 			Token: use.Token, Below: oldest, Since: since, IDs: page,
 		})
 		if err != nil {
@@ -104,9 +104,9 @@ func (s *Storage) dropFrom(ctx context.Context, t *Target, known shelf) (shelf, 
 	return now, nil
 }
 
-// oldest is an offset below which no entry is left, in no stream of the partition: also who reads the streams by hand finds
+// oldestEntry is an offset below which no entry is left, in no stream of the partition: also who reads the streams by hand finds
 // the dictionaries of what is there.
-func (t *Target) oldest() int64 {
+func oldestEntry(t *Target) int64 {
 	g := &t.Glance
 	switch {
 	case len(g.Segments) > 0:

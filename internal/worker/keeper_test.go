@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -18,22 +17,21 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/record"
-	"github.com/korvet-io/korvet/internal/redisstream"
-	"github.com/korvet-io/korvet/internal/topicconfig"
 )
 
 // tieredPart is a partition with a table, and a keeper of it.
 type tieredPart struct {
 	*part
-	keeper *Keeper
-	table  *tables.Table
-	store  objectstore.Store
-	folder string
-	kept   map[string]int64
-	done   map[string]int
-	failed int
-	times  map[int64]int64 // append times of what the table has, in ms
-	broken error           // of the store, told by Tables
+	storage *Storage
+	keeper  *Keeper
+	table   *tables.Table
+	store   objectstore.Store
+	folder  string
+	kept    map[string]int64
+	done    map[string]int
+	failed  int
+	times   map[int64]int64 // append times of what the table has, in ms
+	broken  error           // of the store, told by Tables
 }
 
 func (p *tieredPart) TablesKept(_, files, _, _ map[string]int64) { p.kept = files }
@@ -59,7 +57,7 @@ func (u unreachable) Recent(context.Context) (*tables.State, error) { return nil
 
 func newTieredPart(t *testing.T, configs map[string]string) *tieredPart {
 	t.Helper()
-	r := newRig(t)
+	r := newBase(t)
 	p := &tieredPart{part: r.create("t", configs), kept: map[string]int64{}, done: map[string]int{}, times: map[int64]int64{}}
 	p.topic.Config.RemoteStorage = true
 	var err error
@@ -72,7 +70,7 @@ func newTieredPart(t *testing.T, configs map[string]string) *tieredPart {
 		t.Fatal(err)
 	}
 	p.keeper = NewKeeper(KeeperDependencies{
-		Redis: r.shard, Times: p, Observer: p, Log: slog.New(slog.NewTextHandler(r.log, nil)),
+		Redis: r.shard, Times: p, Observer: p, Log: r.logger(),
 		Tables: func(uuid.UUID) (KeptTable, bool) {
 			if p.broken != nil {
 				return unreachable{p.table, p.broken}, true
@@ -86,7 +84,9 @@ func newTieredPart(t *testing.T, configs map[string]string) *tieredPart {
 			}}
 		},
 	})
-	r.storage.Keeper = p.keeper
+	p.storage = newStorageOn(r, "1/a")
+	p.storage.Keeper = p.keeper
+	r.work = func(ctx context.Context) error { return p.storage.RunOnce(ctx) }
 	return p
 }
 
@@ -234,7 +234,7 @@ func TestAStoreThatIsAwayIsToldOnceAndHoldsNothingUp(t *testing.T) {
 	p.tick()
 	p.tick()
 	other.expect(10, -1)
-	if n := strings.Count(p.log.String(), "was not kept in order"); n != 2 || p.failed < 2 { // of either topic
+	if n := strings.Count(p.logged.String(), "was not kept in order"); n != 2 || p.failed < 2 { // of either topic
 		t.Errorf("told %d times, %d failed", n, p.failed)
 	}
 	p.broken = nil
@@ -243,21 +243,7 @@ func TestAStoreThatIsAwayIsToldOnceAndHoldsNothingUp(t *testing.T) {
 		p.tick()
 	}
 	p.expectRemote(10)
-	if n := strings.Count(p.log.String(), "is in order again"); n != 1 {
+	if n := strings.Count(p.logged.String(), "is in order again"); n != 1 {
 		t.Errorf("told %d times that it works again", n)
-	}
-}
-
-// A copy may be committed while the keeper is busy with other tables: what it has counts once, wherever Redis says the table ends.
-func TestWhatTheTableHasIsNotCountedInRedisToo(t *testing.T) {
-	p := KeepPartition{SealedBytes: map[int64]int64{7: 1000}}
-	p.Config = &topicconfig.Effective{Delete: true, RetentionBytes: 250}
-	p.Glance.Segments = []redisstream.Segment{{Number: 7, Base: 20, Last: 29}}
-	files := []tables.File{{First: 0, Last: 9, Bytes: 100}, {First: 10, Last: 19, Bytes: 100}, {First: 20, Last: 29, Bytes: 100}}
-	if start := p.remoteExcess(files, 30); start != 0 {
-		t.Errorf("of 300 bytes the log starts at %d, retention.bytes is 250", start)
-	}
-	if start := p.remoteExcess(files[:2], 20); start != 20 {
-		t.Errorf("before the copy, with 1000 bytes in Redis, it starts at %d, want 20", start)
 	}
 }

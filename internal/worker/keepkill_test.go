@@ -3,57 +3,17 @@ package worker
 import (
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	objectstore "github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/remote"
 )
-
-// long tells whether tests take minutes.
-var long = os.Getenv("KORVET_TEST_LONG") != ""
-
-// onEachPlace runs a test on a directory, and in the long form on an S3 server, too.
-func onEachPlace(t *testing.T, test func(t *testing.T, c *copyRig)) {
-	t.Run("file", func(t *testing.T) { test(t, newCopyRig(t)) })
-	if !long {
-		return
-	}
-	t.Run("s3", func(t *testing.T) {
-		s3 := storetest.Start(t)
-		root := s3.Location() + "/tier"
-		plain, err := objectstore.Open(t.Context(), root, s3.Options(""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, newCopyRigOn(newRig(t), root, plain))
-	})
-}
-
-// atEach has a worker die at each of a number of places, which are tried until one dies no more; in the short form at some of them.
-func atEach(t *testing.T, what string, every, least int, dies func(n int) bool) {
-	t.Helper()
-	step := 1
-	if !long {
-		step = every
-	}
-	n := rand.IntN(step)
-	for dies(n) {
-		n += step
-	}
-	t.Logf("died after up to %d %s", n-step, what)
-	if n < least {
-		t.Errorf("died after up to %d %s only", n-step, what)
-	}
-}
 
 type noUpkeep struct{}
 
@@ -62,16 +22,11 @@ func (noUpkeep) UpkeepDone(string, int)                 {}
 func (noUpkeep) UpkeepFailed(string)                    {}
 
 // keeperOn makes a keeper on a store and a Redis.
-func (c *copyRig) keeperOn(s objectstore.Store, redis *redisstream.Shard) *Keeper {
+func keeperOn(c *copyRig, s objectstore.Store, redis *redisstream.Shard) *Keeper {
 	c.Helper()
-	log := slog.New(slog.DiscardHandler)
-	tier, err := remote.Open(c.Context(), remote.Settings{Path: c.root, Namespace: "korvet"}, c.tables, chain.NoHint{}, log)
-	if err != nil {
-		c.Fatal(err)
-	}
-	tier.Store = s
+	tier := tierOn(c, c.root, c.tables, s)
 	return NewKeeper(KeeperDependencies{
-		Redis: redis, Times: remote.NewReader(tier, remote.DefaultReaderSettings(), nil), Observer: noUpkeep{}, Log: log,
+		Redis: redis, Times: remote.NewReader(tier, remote.DefaultReaderSettings(), nil), Observer: noUpkeep{}, Log: slog.New(slog.DiscardHandler),
 		Tables: func(topic uuid.UUID) (KeptTable, bool) {
 			e, ok := c.tables.find(topic)
 			return tier.Table(e), ok
@@ -94,7 +49,7 @@ func TestWorkerThatDiesDuringRetentionOfATableKeepsWhatIsYoung(t *testing.T) {
 			c.topics.topics = c.topics.topics[len(c.topics.topics)-1:]
 			for _, age := range []time.Duration{4 * time.Hour, 3 * time.Hour, time.Hour} {
 				p.addSealed(40, age, 50)
-				p.storage.Copier, p.storage.Keeper = c.copier(c.shard), nil
+				c.storage.Copier, c.storage.Keeper = c.copier(c.shard), nil
 				c.tick()
 			}
 			c.tick()
@@ -102,7 +57,7 @@ func TestWorkerThatDiesDuringRetentionOfATableKeepsWhatIsYoung(t *testing.T) {
 			p.places(0, 120, 120)
 			p.topic.Config.RetentionMs = (2 * time.Hour).Milliseconds()
 			m := c.mortal(commands, operations, how)
-			m.storage.Keeper = c.keeperOn(m.store, m.storage.Redis.(*redisstream.Shard))
+			m.storage.Keeper = keeperOn(c, m.store, m.storage.Redis.(*redisstream.Shard))
 			died = m.works(c, 4)
 			if v := p.view(); v.LogStart > 80 {
 				t.Fatalf("the log starts at %d: what is young begins at 80", v.LogStart)
@@ -113,7 +68,7 @@ func TestWorkerThatDiesDuringRetentionOfATableKeepsWhatIsYoung(t *testing.T) {
 			}
 			c.storage = c.worker("1/next")
 			c.storage.Gone = func(string) bool { return true }
-			c.storage.Copier, c.storage.Keeper = c.copier(c.shard), c.keeperOn(c.plain, c.shard)
+			c.storage.Copier, c.storage.Keeper = c.copier(c.shard), keeperOn(c, c.plain, c.shard)
 			for range 4 {
 				if err := c.storage.RunOnce(t.Context()); err != nil {
 					t.Fatal(err)

@@ -146,7 +146,7 @@ func TestTableIsNotCutForALogThatIsGone(t *testing.T) {
 		}
 		got := w.rows(w.part)
 		if len(got) != len(rows) || w.ended() != 20 {
-			t.Fatalf("%s: the table has %d rows and ends at %d, want %d and 20\n%s", when, len(got), w.ended(), len(rows), w.copyRig.log)
+			t.Fatalf("%s: the table has %d rows and ends at %d, want %d and 20\n%s", when, len(got), w.ended(), len(rows), w.copyRig.logged)
 		}
 		for i := range rows {
 			if string(got[i].Value) != string(rows[i].Value) {

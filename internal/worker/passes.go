@@ -6,13 +6,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 )
 
 // passes is work beside the ticks: compaction of partitions, copies of topics. Each tick offers what there is and never waits for
 // a pass, however long one takes. Its methods are safe for concurrent use.
-type passes[J job] struct {
+type passes[J any] struct {
+	key     func(j J) partition.Ref // tells a job from others
 	running sync.WaitGroup
 
 	mu      sync.Mutex
@@ -23,10 +23,10 @@ type passes[J job] struct {
 	err     error         // the first since collect that no pass can be made with
 }
 
-// job is what one pass is made over; its key tells it from others.
-type job interface{ key() partition.Ref }
-
-func (t Target) key() partition.Ref { return t.Ref }
+// newPasses makes those of jobs that a key tells from others.
+func newPasses[J any](key func(j J) partition.Ref) *passes[J] {
+	return &passes[J]{key: key, current: map[partition.Ref]context.CancelCauseFunc{}}
+}
 
 // errUnwanted ends a pass that is not to be made any more.
 var errUnwanted = errors.New("the topic is deleted, or its settings are others")
@@ -36,7 +36,7 @@ var errUnwanted = errors.New("the topic is deleted, or its settings are others")
 func (p *passes[J]) offer(jobs []J, threads int) (start int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	first := 1 + slices.IndexFunc(jobs, func(j J) bool { return j.key() == p.last })
+	first := 1 + slices.IndexFunc(jobs, func(j J) bool { return p.key(j) == p.last })
 	p.offered = slices.Concat(jobs[first:], jobs[:first])
 	start = max(0, min(threads, len(p.offered))-p.threads)
 	p.threads += start
@@ -52,7 +52,7 @@ func (p *passes[J]) take(ctx context.Context) (j *J, passing context.Context, ov
 	for len(p.offered) > 0 && ctx.Err() == nil {
 		next := p.offered[0]
 		p.offered = p.offered[1:]
-		ref := next.key()
+		ref := p.key(next)
 		if p.current[ref] != nil {
 			continue
 		}
@@ -65,7 +65,7 @@ func (p *passes[J]) take(ctx context.Context) (j *J, passing context.Context, ov
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			delete(p.current, ref)
-			if again && !slices.ContainsFunc(p.offered, func(j J) bool { return j.key() == ref }) {
+			if again && !slices.ContainsFunc(p.offered, func(j J) bool { return p.key(j) == ref }) {
 				p.offered = append(p.offered, next)
 			}
 		}
@@ -84,7 +84,7 @@ func (p *passes[J]) keep(wanted func(ref partition.Ref) bool) {
 			cancel(errUnwanted)
 		}
 	}
-	p.offered = slices.DeleteFunc(p.offered, func(j J) bool { return !wanted(j.key()) })
+	p.offered = slices.DeleteFunc(p.offered, func(j J) bool { return !wanted(p.key(j)) })
 }
 
 // busy tells whether a pass is being made over a job of this key, also one that is being ended.
@@ -122,52 +122,4 @@ func (p *passes[J]) collect() error {
 	err := p.err
 	p.err = nil
 	return err
-}
-
-// compact offers the compacted ones of the targets, and has passes run until ctx ends.
-func (s *Storage) compact(ctx context.Context, targets []Target) {
-	if s.Compactor == nil {
-		return
-	}
-	targets = slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return !t.Config.Compact })
-	for range s.passes.offer(targets, max(1, s.Passes)) {
-		go func() {
-			for {
-				t, passing, over := s.passes.take(ctx)
-				if t == nil {
-					return
-				}
-				s.pass(passing, t)
-				over(false)
-			}
-		}()
-	}
-}
-
-// pass makes the pass that is due at one partition.
-func (s *Storage) pass(ctx context.Context, t *Target) {
-	err := s.again(ctx, t)
-	if err == nil {
-		err = s.Compactor.Compact(ctx, t)
-	}
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errUnwanted):
-		return
-	case cause != nil:
-		err = cause
-	}
-	if err := s.settle(t, err); err != nil {
-		s.passes.fail(err)
-		s.Log.Info("compaction stops until the next tick", "topic", t.Ref.Topic, "partition", t.Ref.Partition, "error", err)
-	}
-}
-
-// keepPasses ends the passes over partitions whose topic was deleted, or left compaction.
-func (s *Storage) keepPasses() {
-	topics := s.Topics.All()
-	s.passes.keep(func(ref partition.Ref) bool {
-		return slices.ContainsFunc(topics, func(t *metadata.Topic) bool {
-			return t.Name == ref.Topic && t.ID == ref.ID && t.Config.Compact && ref.Partition < t.Partitions
-		})
-	})
 }

@@ -211,7 +211,7 @@ func TestAsManyPassesAsAreSetRunAtATime(t *testing.T) {
 }
 
 func TestEachPartitionHasItsTurn(t *testing.T) {
-	p := passes[Target]{current: map[partition.Ref]context.CancelCauseFunc{}}
+	p := newPasses(func(t Target) partition.Ref { return t.Ref })
 	var offered []Target
 	for i := range int32(3) {
 		offered = append(offered, Target{Ref: partition.Ref{Topic: "t", Partition: i}})

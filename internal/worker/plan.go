@@ -9,12 +9,9 @@ import (
 // defaultSegment is the size by which a sealed segment counts as too large where the topic has no segment.bytes.
 const defaultSegment = 128 << 20
 
-// end is the offset after the log's last record.
-func (t *Target) end() int64 { return redisstream.EndOffset(t.Glance.LastSeq) }
-
 // rollDue tells whether the open segment is to be sealed: an idle one by its age, one whose owner does not roll by its
 // size. An empty one never is.
-func (t *Target) rollDue(openBytes int64) bool {
+func rollDue(t *Target, openBytes int64) bool {
 	c, g := t.Config, &t.Glance
 	if !c.Segmented || g.Length == 0 {
 		return false
@@ -23,18 +20,9 @@ func (t *Target) rollDue(openBytes int64) bool {
 	return old || c.SegmentBytes >= 0 && openBytes >= c.SegmentBytes
 }
 
-// cutoff is the append time, in ms, below which retention.ms lets records go. ok is false where nothing goes by time.
-func (t *Target) cutoff() (ms uint64, ok bool) {
-	c := t.Config
-	if !c.Delete || c.RetentionMs < 0 || t.Glance.Now < uint64(c.RetentionMs) {
-		return 0, false
-	}
-	return t.Glance.Now - uint64(c.RetentionMs), true
-}
-
 // expired tells where the log is to start by time: at start, or, when a segment holds records on both sides of the cutoff,
 // at the first of its records that is not below it. straddling is that segment's number, -1 for the open one.
-func (t *Target) expired(cutoff uint64) (start int64, straddling int64, search bool) {
+func expired(t *Target, cutoff uint64) (start int64, straddling int64, search bool) {
 	g := &t.Glance
 	start = g.LogStart
 	for _, seg := range g.Segments {
@@ -47,7 +35,7 @@ func (t *Target) expired(cutoff uint64) (start int64, straddling int64, search b
 	case g.Length == 0 || g.First.Ms >= cutoff:
 		return start, 0, false
 	case g.Last.Ms < cutoff:
-		return max(start, t.end()), 0, false
+		return max(start, t.End()), 0, false
 	}
 	return start, -1, true
 }
@@ -55,20 +43,20 @@ func (t *Target) expired(cutoff uint64) (start int64, straddling int64, search b
 // oversize tells where the log is to start by retention.bytes: the oldest segments go while the rest has at least that
 // many bytes. excess is what the rest has beyond it when it cannot be dropped whole: in the stream of segment number, -1 for
 // the open one.
-func (t *Target) oversize(z *size) (start int64, excess int64, number int64) {
+func oversize(t *Target, z *size) (start int64, excess int64, number int64) {
 	g, limit := &t.Glance, t.Config.RetentionBytes
 	start = g.LogStart
 	if !t.Config.Delete || limit < 0 {
 		return start, 0, -1
 	}
-	rest, segments := z.open, t.untiered() // what the remote tier has, too, is the keeper's to weigh
+	rest, segments := z.open, untiered(t) // what the remote tier has, too, is the keeper's to weigh
 	for _, seg := range segments {
-		rest += t.living(seg, z.sealed[seg.Number])
+		rest += t.Living(seg, z.sealed[seg.Number])
 	}
 	for _, seg := range segments {
-		bytes := t.living(seg, z.sealed[seg.Number])
+		bytes := t.Living(seg, z.sealed[seg.Number])
 		if rest-bytes < limit {
-			if !t.huge(bytes) {
+			if !huge(t, bytes) {
 				return start, 0, -1
 			}
 			return start, rest - limit, seg.Number
@@ -79,16 +67,10 @@ func (t *Target) oversize(z *size) (start int64, excess int64, number int64) {
 	return start, rest - limit, -1
 }
 
-// living is the part of a sealed segment's bytes that is not below the log start.
-func (t *Target) living(seg redisstream.Segment, bytes int64) int64 {
-	below := min(max(t.Glance.LogStart-seg.Base, 0), seg.Last-seg.Base+1)
-	return bytes - int64(float64(below)/float64(seg.Last-seg.Base+1)*float64(bytes))
-}
-
 // huge tells whether a sealed segment is far above segment.bytes, as an adopted unsegmented stream is: its head is trimmed.
-func (t *Target) huge(bytes int64) bool { return bytes > 2*t.segmentBytes() }
+func huge(t *Target, bytes int64) bool { return bytes > 2*segmentBytes(t) }
 
-func (t *Target) segmentBytes() int64 {
+func segmentBytes(t *Target) int64 {
 	if t.Config.SegmentBytes > 0 {
 		return t.Config.SegmentBytes
 	}
@@ -97,13 +79,13 @@ func (t *Target) segmentBytes() int64 {
 
 // droppable lists the sealed segments that lie below the log start, and those that the remote tier has and local retention lets
 // go: the oldest, while they are too old or the rest has at least local.retention.bytes.
-func (t *Target) droppable(z *size) []redisstream.Segment {
+func droppable(t *Target, z *size) []redisstream.Segment {
 	list := t.Glance.Segments
 	n, rest := 0, z.total()
 	for ; n < len(list); n++ {
 		seg := list[n]
 		rest -= z.sealed[seg.Number]
-		if seg.Last >= t.Glance.LogStart && !t.localEnds(seg, rest) {
+		if seg.Last >= t.Glance.LogStart && !localEnds(t, seg, rest) {
 			break
 		}
 	}
@@ -112,7 +94,7 @@ func (t *Target) droppable(z *size) []redisstream.Segment {
 
 // localEnds tells whether local retention lets a segment go that the remote tier has, while the rest has so many bytes. Where
 // local retention is that of the log, the log start takes it along.
-func (t *Target) localEnds(seg redisstream.Segment, rest int64) bool {
+func localEnds(t *Target, seg redisstream.Segment, rest int64) bool {
 	c := t.Config
 	if !c.RemoteStorage || !t.Compared || seg.Last >= t.Glance.TieredEnd {
 		return false
@@ -126,14 +108,23 @@ func (t *Target) localEnds(seg redisstream.Segment, rest int64) bool {
 
 // headDue names the stream whose head lies below the log start and is to be trimmed: the open one's, or that of a huge
 // sealed segment of which as much as a usual segment may go.
-func (t *Target) headDue(z *size) (number int64, due bool) {
+func headDue(t *Target, z *size) (number int64, due bool) {
 	g := &t.Glance
 	for _, seg := range g.Segments {
 		if seg.Last < g.LogStart {
 			continue
 		}
 		bytes := z.sealed[seg.Number]
-		return seg.Number, t.huge(bytes) && bytes-t.living(seg, bytes) >= t.segmentBytes()
+		return seg.Number, huge(t, bytes) && bytes-t.Living(seg, bytes) >= segmentBytes(t)
 	}
 	return -1, g.Length > 0 && int64(g.First.Seq) < g.LogStart
+}
+
+// untiered lists the sealed segments of which the remote tier does not have every record.
+func untiered(t *Target) []redisstream.Segment {
+	list := t.Glance.Segments
+	for len(list) > 0 && list[0].Last < t.Glance.TieredEnd {
+		list = list[1:]
+	}
+	return list
 }

@@ -28,7 +28,7 @@ func (k *Keeper) retain(ctx context.Context, table KeptTable, s *tables.State, j
 			return s, err
 		}
 		if start > p.Glance.LogStart {
-			raised, err := k.Redis.RaiseStart(ctx, p.Keys, p.claim(), start)
+			raised, err := k.Redis.RaiseStart(ctx, p.Keys, p.Claim(), start)
 			if errors.Is(err, redisstream.ErrDeleted) {
 				continue
 			}
@@ -45,7 +45,7 @@ func (k *Keeper) retain(ctx context.Context, table KeptTable, s *tables.State, j
 	if len(gone) > 0 {
 		k.Observer.UpkeepDone("drop", len(gone))
 		if k.Events != nil {
-			k.Events.RemoteSegments(ctx, job.Partitions[0].Fence, takenOut(job.Topic, gone))
+			k.Events.RemoteSegments(ctx, job.Partitions[0].Fence, TakenOut(job.Topic, gone))
 		}
 	}
 	return after, nil
@@ -67,14 +67,14 @@ func (k *Keeper) start(ctx context.Context, p *KeepPartition, files []tables.Fil
 		files = files[1:]
 	}
 	start := max(g.LogStart, p.remoteExcess(files, end))
-	if cutoff, ok := p.cutoff(); ok && g.LogStart < g.LocalStart {
+	if cutoff, ok := p.Cutoff(); ok && g.LogStart < g.LocalStart {
 		byTime, err := k.byTime(ctx, p, files, int64(cutoff))
 		if err != nil {
 			return 0, err
 		}
 		start = max(start, byTime)
 	}
-	return min(start, max(g.LocalStart, g.TieredEnd), p.end()), nil
+	return min(start, max(g.LocalStart, g.TieredEnd), p.End()), nil
 }
 
 // byTime finds the first offset of the files that was appended at the cutoff or later.
@@ -114,50 +114,12 @@ func (p *KeepPartition) remoteExcess(files []tables.File, end int64) int64 {
 	return start
 }
 
-// untiered lists the sealed segments of which the remote tier does not have every record.
-func (t *Target) untiered() []redisstream.Segment {
-	list := t.Glance.Segments
-	for len(list) > 0 && list[0].Last < t.Glance.TieredEnd {
-		list = list[1:]
-	}
-	return list
-}
-
-// keepTables offers the topics that have tables to the keeper.
-func (s *Storage) keepTables(ctx context.Context, targets []Target) {
-	if s.Keeper == nil {
-		return
-	}
-	var jobs []KeepJob
-	for _, topic := range s.Topics.All() {
-		if topic.Config.Compact || !topic.Config.RemoteStorage && topic.Config.RemoteDeleteOnDisable { // its table is about to go
-			continue
-		}
-		job := KeepJob{Topic: topic}
-		for i := range targets {
-			if t := &targets[i]; t.Ref.ID == topic.ID {
-				job.Partitions = append(job.Partitions, s.keepPartition(t))
-			}
-		}
-		if len(job.Partitions) > 0 {
-			jobs = append(jobs, job)
-		}
-	}
-	s.Keeper.Keep(ctx, jobs)
-}
-
-// keepPartition is a target with what is known of its sizes.
-func (s *Storage) keepPartition(t *Target) KeepPartition {
-	z := s.sizes.of(t)
-	return KeepPartition{Target: *t, OpenBytes: z.open, SealedBytes: z.sealed}
-}
-
 // localBytes are those of Redis's memory that records take which a table with this end does not have.
 func (p *KeepPartition) localBytes(end int64) int64 {
 	bytes := p.OpenBytes
 	for _, seg := range p.Glance.Segments {
 		if seg.Last >= end {
-			bytes += p.living(seg, p.SealedBytes[seg.Number])
+			bytes += p.Living(seg, p.SealedBytes[seg.Number])
 		}
 	}
 	return bytes

@@ -40,15 +40,15 @@ func (s *Storage) step(ctx context.Context, t *Target) (more bool, err error) {
 		if err := s.hold(ctx); err != nil {
 			return false, err
 		}
-		return true, s.Redis.DropCopy(ctx, t.Keys, t.claim())
+		return true, s.Redis.DropCopy(ctx, t.Keys, t.Claim())
 	}
 	if err := s.measureLocal(ctx, t, z); err != nil {
 		return false, err
 	}
-	if below := t.droppable(z); len(below) > 0 {
+	if below := droppable(t, z); len(below) > 0 {
 		return s.drop(ctx, t, z, below)
 	}
-	if number, due := t.headDue(z); due { // in a hole there may be nothing to trim, and then what follows is due
+	if number, due := headDue(t, z); due { // in a hole there may be nothing to trim, and then what follows is due
 		if more, err := s.trim(ctx, t, z, number); err != nil || more {
 			return more, err
 		}
@@ -63,7 +63,7 @@ func (s *Storage) step(ctx context.Context, t *Target) (more bool, err error) {
 	if err := s.hold(ctx); err != nil {
 		return false, err
 	}
-	got, err := s.Redis.RaiseStart(ctx, t.Keys, t.claim(), start)
+	got, err := s.Redis.RaiseStart(ctx, t.Keys, t.Claim(), start)
 	return got > t.Glance.LogStart, err
 }
 
@@ -74,13 +74,13 @@ func (s *Storage) roll(ctx context.Context, t *Target, z *size) (more bool, err 
 			return false, err
 		}
 	}
-	if !t.rollDue(z.open) {
+	if !rollDue(t, z.open) {
 		return false, nil
 	}
 	if err := s.hold(ctx); err != nil {
 		return false, err
 	}
-	_, rolled, err := s.Redis.Roll(ctx, t.Keys, t.claim(), t.Glance.Open)
+	_, rolled, err := s.Redis.Roll(ctx, t.Keys, t.Claim(), t.Glance.Open)
 	if rolled {
 		s.Observer.SegmentSealed()
 	}
@@ -105,7 +105,7 @@ func (s *Storage) drop(ctx context.Context, t *Target, z *size, segments []redis
 		if err := s.hold(ctx); err != nil {
 			return false, err
 		}
-		dropped, err := s.Redis.DropSegment(ctx, t.Keys, t.claim(), seg)
+		dropped, err := s.Redis.DropSegment(ctx, t.Keys, t.Claim(), seg)
 		if err != nil {
 			return false, err
 		}
@@ -127,7 +127,7 @@ func (s *Storage) gained(bytes int64) {
 // retained is where the log is to start by the topic's retention.
 func (s *Storage) retained(ctx context.Context, t *Target, z *size) (start int64, err error) {
 	start = t.Glance.LogStart
-	if cutoff, ok := t.cutoff(); ok {
+	if cutoff, ok := t.Cutoff(); ok {
 		if start, err = s.byTime(ctx, t, z, cutoff); err != nil {
 			return 0, err
 		}
@@ -142,23 +142,23 @@ func (s *Storage) retained(ctx context.Context, t *Target, z *size) (start int64
 		}
 		start = max(start, bySize)
 	}
-	return min(start, t.end()), nil
+	return min(start, t.End()), nil
 }
 
 // byTime finds the first offset that retention.ms keeps.
 func (s *Storage) byTime(ctx context.Context, t *Target, z *size, cutoff uint64) (int64, error) {
-	start, straddling, search := t.expired(cutoff)
+	start, straddling, search := expired(t, cutoff)
 	if !search || z.kept.Ms >= cutoff && int64(z.kept.Seq) <= t.Glance.LogStart {
 		return start, nil // also where the last search found a record that is still young enough
 	}
-	id, found, err := s.Redis.FirstAt(ctx, t.stream(straddling), cutoff)
+	id, found, err := s.Redis.FirstAt(ctx, streamOf(t, straddling), cutoff)
 	if err != nil || !found { // not found: it was trimmed or sealed meanwhile
 		return start, err
 	}
 	if straddling < 0 {
 		return max(start, int64(id.Seq)), nil
 	}
-	first, found, err := s.Redis.Seek(ctx, t.stream(straddling), start)
+	first, found, err := s.Redis.Seek(ctx, streamOf(t, straddling), start)
 	if err != nil {
 		return 0, err
 	}
@@ -171,12 +171,12 @@ func (s *Storage) byTime(ctx context.Context, t *Target, z *size, cutoff uint64)
 // bySize finds the first offset that retention.bytes keeps. Within a stream the records to go are counted by the mean size
 // of those at its head; what is left is measured again.
 func (s *Storage) bySize(ctx context.Context, t *Target, z *size) (int64, error) {
-	start, excess, number := t.oversize(z)
+	start, excess, number := oversize(t, z)
 	if start > t.Glance.LogStart || float64(excess) <= slack*float64(t.Config.RetentionBytes) {
 		return start, nil
 	}
-	first, entries := t.extent(number)
-	weights, err := s.Redis.Weigh(ctx, []string{t.stream(number)}, int(min(excess/nodeBytes+1, math.MaxInt32)))
+	first, entries := extent(t, number)
+	weights, err := s.Redis.Weigh(ctx, []string{streamOf(t, number)}, int(min(excess/nodeBytes+1, math.MaxInt32)))
 	if err != nil || weights[0] == 0 {
 		return start, err
 	}
@@ -184,8 +184,8 @@ func (s *Storage) bySize(ctx context.Context, t *Target, z *size) (int64, error)
 	return max(start, max(first, t.Glance.LogStart)+count), nil
 }
 
-// stream names the stream of a segment; -1: the open one.
-func (t *Target) stream(number int64) string {
+// streamOf names the stream of a segment; -1: the open one.
+func streamOf(t *Target, number int64) string {
 	if number < 0 {
 		return t.Keys.Stream
 	}
@@ -193,7 +193,7 @@ func (t *Target) stream(number int64) string {
 }
 
 // extent is the first offset of a segment's stream and how many entries it has.
-func (t *Target) extent(number int64) (first, entries int64) {
+func extent(t *Target, number int64) (first, entries int64) {
 	for _, seg := range t.Glance.Segments {
 		if seg.Number == number {
 			return seg.Base, seg.Last - seg.Base + 1
@@ -204,25 +204,25 @@ func (t *Target) extent(number int64) (first, entries int64) {
 
 // trim removes the head of a stream below the log start, in bounded steps.
 func (s *Storage) trim(ctx context.Context, t *Target, z *size, number int64) (more bool, err error) {
-	keep, found, err := s.Redis.Seek(ctx, t.stream(number), t.Glance.LogStart)
+	keep, found, err := s.Redis.Seek(ctx, streamOf(t, number), t.Glance.LogStart)
 	if err != nil {
 		return false, err
 	}
 	if !found { // all of it is below
 		keep = redisstream.ID{Ms: t.Glance.Last.Ms, Seq: t.Glance.Last.Seq + 1}
 	}
-	weights, err := s.Redis.Weigh(ctx, []string{t.stream(number)}, estimateNodes)
+	weights, err := s.Redis.Weigh(ctx, []string{streamOf(t, number)}, estimateNodes)
 	if err != nil {
 		return false, err
 	}
-	_, entries := t.extent(number)
+	_, entries := extent(t, number)
 	mean := max(1, weights[0]/max(1, entries))
 	head := redisstream.Head{Segment: number, Start: t.Glance.LogStart, Keep: keep, Step: redisstream.TrimStep(mean)}
 	for {
 		if err := s.hold(ctx); err != nil {
 			return more, err
 		}
-		removed, first, err := s.Redis.TrimHead(ctx, t.Keys, t.claim(), head)
+		removed, first, err := s.Redis.TrimHead(ctx, t.Keys, t.Claim(), head)
 		if err != nil {
 			return more, err
 		}

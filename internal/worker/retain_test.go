@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-const hour = time.Hour
-
-func hours(n int) string { return fmt.Sprint((time.Duration(n) * hour).Milliseconds()) }
-
 func TestRecordsOlderThanRetentionGoFromTheOpenSegmentToTheRecord(t *testing.T) {
 	r := newRig(t)
 	p := r.create("t", map[string]string{"retention.ms": hours(5)})

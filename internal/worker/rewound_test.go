@@ -114,9 +114,9 @@ func (w *rewound) begin(name string) {
 	configs := map[string]string{"remote.storage.enable": "true", "local.retention.ms": "1"}
 	w.topic = &metadata.Topic{Name: name, ID: uuid.Must(uuid.NewV7()), Partitions: 1, Configs: configs, Config: w.schema.Effective(name, configs)}
 	w.topics.topics = []*metadata.Topic{w.topic}
-	w.part = &part{rig: w.rig, keys: redisstream.NewKeys("korvet", name, 0), topic: w.topic}
+	w.part = &part{base: w.base, keys: redisstream.NewKeys("korvet", name, 0), topic: w.topic}
 	w.ref = partition.Ref{Topic: name, ID: w.topic.ID}
-	w.copyRig.log.Reset()
+	w.copyRig.logged.Reset()
 }
 
 // told keeps what is logged.
@@ -308,7 +308,7 @@ func (w *rewound) check(what string) {
 	}
 	for i, r := range w.rows(w.part) {
 		if r.Offset != int64(i) || string(r.Value) != w.log[i] {
-			w.Fatalf("%s: row %d of the table is %d=%s, want %s\n%s", what, i, r.Offset, r.Value, w.log[i], w.copyRig.log)
+			w.Fatalf("%s: row %d of the table is %d=%s, want %s\n%s", what, i, r.Offset, r.Value, w.log[i], w.copyRig.logged)
 		}
 	}
 }
@@ -380,7 +380,7 @@ func (w *rewound) rewinds(how string, i, j int) {
 		w.produce("y", 3)
 		w.check(what)
 		if end := w.ended(); end != int64(len(w.log)-3) {
-			w.Fatalf("%s: the table ends at %d, want %d\n%s", what, end, len(w.log)-3, w.copyRig.log)
+			w.Fatalf("%s: the table ends at %d, want %d\n%s", what, end, len(w.log)-3, w.copyRig.logged)
 		}
 	}
 }

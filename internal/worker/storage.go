@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
@@ -33,6 +35,13 @@ type Redis interface {
 	Weigh(ctx context.Context, streams []string, nodes int) ([]int64, error)
 	Memory(ctx context.Context) (used, limit int64, err error)
 	Dictionaries
+}
+
+// TopicTables are the tables of the remote tier by topic: metadata.Store. They are safe for concurrent use.
+type TopicTables interface {
+	TableOf(topic uuid.UUID) (metadata.Table, bool)
+	// DropTable parts a table from its topic, and may be repeated.
+	DropTable(ctx context.Context, t metadata.Table) error
 }
 
 // Observer is told what the storage worker does, for metrics. Its methods must not block.
@@ -68,7 +77,7 @@ type Dependencies struct {
 		Compact(ctx context.Context, t *Target) error
 	}
 	// TableList is that of the remote tier's tables. It may be nil.
-	TableList TableList
+	TableList TopicTables
 	// Keeper applies retention to what is in the remote tier, and keeps the tables in order. It may be nil.
 	Keeper interface {
 		Keep(ctx context.Context, jobs []KeepJob)
@@ -94,8 +103,8 @@ type Storage struct {
 	full    fullness
 	freed   int64
 	// passes are those of compaction, copies those of the copier.
-	passes passes[Target]
-	copies passes[CopyJob]
+	passes *passes[Target]
+	copies *passes[CopyJob]
 
 	wake chan struct{}
 	mu   sync.Mutex
@@ -106,7 +115,8 @@ type Storage struct {
 // NewStorage makes a storage worker.
 func NewStorage(s Settings, d Dependencies) *Storage {
 	return &Storage{
-		Settings: s, Dependencies: d, now: time.Now, sizes: sizes{}, passes: passes[Target]{current: map[partition.Ref]context.CancelCauseFunc{}}, copies: passes[CopyJob]{current: map[partition.Ref]context.CancelCauseFunc{}},
+		Settings: s, Dependencies: d, now: time.Now, sizes: sizes{},
+		passes: newPasses(func(t Target) partition.Ref { return t.Ref }), copies: newPasses(func(j CopyJob) partition.Ref { return topicRef(j.Topic) }),
 		wake: make(chan struct{}, 1), refs: map[partition.Ref]struct{}{},
 	}
 }
@@ -265,12 +275,6 @@ func (s *Storage) alive(t *Target) bool {
 	return t.Glance.Exists && t.Glance.TopicID == t.TopicID
 }
 
-// stops tells whether an error ends the tick: nothing more can or may be done in it.
-func stops(err error) bool {
-	return errors.Is(err, redisstream.ErrFenced) || errors.Is(err, redisstream.ErrLeaseLost) || errors.Is(err, redisstream.ErrUnavailable) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
-
 // compared tells, of a target that was looked at just now, whether what its table has may go from Redis.
 func (s *Storage) compared(t *Target) bool { return s.Copier == nil || s.Copier.Compared(t.Ref) }
 
@@ -288,9 +292,4 @@ func (s *Storage) again(ctx context.Context, t *Target) error {
 		return redisstream.ErrDeleted
 	}
 	return nil
-}
-
-// claim is what changes of the target carry.
-func (t *Target) claim() redisstream.Claim {
-	return redisstream.Claim{TopicID: t.TopicID, Fence: t.Fence}
 }

@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/rueidis"
 
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
-
-	"github.com/google/uuid"
 )
 
 func toInt(m rueidis.RedisMessage) (int64, error) { return m.AsInt64() }
@@ -212,12 +211,12 @@ func TestFullRedisInWhichNothingCanGoIsToldOnce(t *testing.T) {
 	r.do("CONFIG", "SET", "maxmemory", "4mb")
 	r.tick()
 	r.tick()
-	if n := strings.Count(r.log.String(), "Redis is full"); n != 1 || !r.seen.full {
-		t.Errorf("told %d times, metric %v:\n%s", n, r.seen.full, r.log)
+	if n := strings.Count(r.logged.String(), "Redis is full"); n != 1 || !r.seen.full {
+		t.Errorf("told %d times, metric %v:\n%s", n, r.seen.full, r.logged)
 	}
 	r.do("CONFIG", "SET", "maxmemory", "0")
 	r.tick()
-	if r.seen.full || !strings.Contains(r.log.String(), "has memory again") {
-		t.Errorf("metric %v:\n%s", r.seen.full, r.log)
+	if r.seen.full || !strings.Contains(r.logged.String(), "has memory again") {
+		t.Errorf("metric %v:\n%s", r.seen.full, r.logged)
 	}
 }

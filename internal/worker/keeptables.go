@@ -1,0 +1,32 @@
+package worker
+
+import "context"
+
+// keepTables offers the topics that have tables to the keeper.
+func (s *Storage) keepTables(ctx context.Context, targets []Target) {
+	if s.Keeper == nil {
+		return
+	}
+	var jobs []KeepJob
+	for _, topic := range s.Topics.All() {
+		if topic.Config.Compact || !topic.Config.RemoteStorage && topic.Config.RemoteDeleteOnDisable { // its table is about to go
+			continue
+		}
+		job := KeepJob{Topic: topic}
+		for i := range targets {
+			if t := &targets[i]; t.Ref.ID == topic.ID {
+				job.Partitions = append(job.Partitions, s.keepPartition(t))
+			}
+		}
+		if len(job.Partitions) > 0 {
+			jobs = append(jobs, job)
+		}
+	}
+	s.Keeper.Keep(ctx, jobs)
+}
+
+// keepPartition is a target with what is known of its sizes.
+func (s *Storage) keepPartition(t *Target) KeepPartition {
+	z := s.sizes.of(t)
+	return KeepPartition{Target: *t, OpenBytes: z.open, SealedBytes: z.sealed}
+}

@@ -115,7 +115,7 @@ func brokerSettings(list []config.KafkaSetting) []api.BrokerSetting {
 	types := map[string]topicconfig.Type{"boolean": topicconfig.Boolean, "int": topicconfig.Int, "long": topicconfig.Long, "string": topicconfig.String}
 	var settings []api.BrokerSetting
 	for _, k := range list {
-		b := api.BrokerSetting{Name: k.Name, Type: types[k.Type], Value: k.Value, Set: k.Set, Doc: k.Doc}
+		b := api.BrokerSetting{Name: k.Name, Type: types[k.Type], Value: k.Value, Set: k.Set, Pool: k.Pool, Doc: k.Doc}
 		if k.Dynamic {
 			b.Parse = func(value string) (string, error) {
 				parsed, err := config.ParseKafka(k.Name, value)

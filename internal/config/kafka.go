@@ -17,7 +17,9 @@ type KafkaSetting struct {
 	Set   bool   // by file, environment or flag
 	// Dynamic tells that it may be changed while the broker runs: ParseKafka checks a new value, Overlay applies it.
 	Dynamic bool
-	Doc     string
+	// Pool is of a number of threads, which Kafka changes to half of what it was at least and to twice as many at most.
+	Pool bool
+	Doc  string
 }
 
 // Kafka lists the settings that Kafka has, too.
@@ -27,7 +29,7 @@ func (c *Config) Kafka(values *Values) []KafkaSetting {
 		if row.kafka == "" {
 			continue
 		}
-		k := KafkaSetting{Name: row.kafka, Doc: row.doc, Dynamic: row.dynamic, Type: "int"}
+		k := KafkaSetting{Name: row.kafka, Doc: row.doc, Dynamic: row.dynamic, Pool: row.pool, Type: "int"}
 		switch v := deref(row.field(c)).(type) {
 		case bool:
 			k.Type, k.Value = "boolean", fmt.Sprint(v)

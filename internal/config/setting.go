@@ -23,6 +23,7 @@ type setting struct {
 	inherits string // the setting whose value is the default
 	kafka    string // Kafka's name of it, under which DescribeConfigs shows it; or ""
 	dynamic  bool   // tools may change it, under Kafka's name, while the broker runs
+	pool     bool   // of threads: a change while the broker runs is to half of what it was at least, to twice as many at most, as in Kafka
 }
 
 func (s *setting) envName() string { return envName(s.name) }

@@ -122,8 +122,52 @@ func (a *API) changeBrokerConfigs(ctx context.Context, change *configChange, val
 				return err
 			}
 		}
+		if err := a.checkPools(change.name, wanted); err != nil {
+			return err
+		}
 		return a.checkTopicDefaults(change.name, wanted)
 	})
+}
+
+// checkPools refuses numbers of threads that are too far from those that this broker has: as Kafka does, which tells by the broker that
+// is asked, also of a change for all (DynamicBrokerConfig's validateReconfiguration).
+func (a *API) checkPools(name string, wanted map[string]string) error {
+	own := a.configs.Config(metadata.BrokerConfigs, strconv.Itoa(int(a.cluster.Self().ID)))
+	all := a.configs.Config(metadata.BrokerConfigs, metadata.AllBrokers)
+	for i := range a.settings.Broker {
+		s := &a.settings.Broker[i]
+		if !s.Pool {
+			continue
+		}
+		before, after := s.threads(own, all), s.threads(wanted, all)
+		if name == metadata.AllBrokers {
+			after = s.threads(own, wanted)
+		}
+		reason := ""
+		switch {
+		case after < before/2:
+			reason = "value should be at least half the current value"
+		case after > 2*before:
+			reason = "value should not be greater than double the current value"
+		default:
+			continue
+		}
+		return refuse(kerr.InvalidRequest, "Dynamic thread count update validation failed for %s=%d, %s %d", s.Name, after, reason, before)
+	}
+	return nil
+}
+
+// threads is the number that is in force with these settings of the broker and of all.
+func (s *BrokerSetting) threads(own, all map[string]string) int64 {
+	for _, from := range []map[string]string{own, all} {
+		if value, ok := from[s.Name]; ok {
+			if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+				return n
+			}
+		}
+	}
+	n, _ := strconv.ParseInt(s.Value, 10, 64) // the configuration's, which was checked
+	return n
 }
 
 // errNothingToStore ends a change that was checked and is not to be stored.

@@ -84,6 +84,46 @@ func TestBrokerSettingsThatCannotChangeAreRefused(t *testing.T) {
 	}
 }
 
+// What Kafka 4.4.0 answers, with 10 threads in its configuration.
+func TestNumbersOfThreadsChangeByHalfOrToDoubleAtATime(t *testing.T) {
+	const threads = "remote.log.manager.copier.thread.pool.size"
+	b := newBroker(t, func(s *Settings) {
+		s.Broker = []BrokerSetting{
+			{Name: threads, Type: topicconfig.Int, Value: "10", Pool: true, Parse: func(v string) (string, error) { return v, nil }},
+			{Name: "max.connections", Type: topicconfig.Int, Value: "10", Parse: func(v string) (string, error) { return v, nil }},
+		}
+	})
+	for _, c := range []struct{ of, op, value, want string }{
+		{"1", "set", "4", "INVALID_REQUEST"},
+		{"1", "set", "21", "INVALID_REQUEST"},
+		{"", "set", "4", "INVALID_REQUEST"},
+		{"", "set", "21", "INVALID_REQUEST"},
+		{"1", "set", "10", "OK"},
+		{"1", "set", "20", "OK"},
+		{"", "set", "1", "OK"}, // this broker has its own
+		{"1", "delete", "", "INVALID_REQUEST"},
+		{"1", "set", "10", "OK"},
+		{"1", "set", "5", "OK"},
+		{"1", "set", "1", "INVALID_REQUEST"},
+		{"1", "set", "2", "OK"}, // half, without what is beyond the point
+		{"1", "delete", "", "OK"},
+		{"", "set", "3", "INVALID_REQUEST"},
+		{"", "set", "2", "OK"},
+		{"", "delete", "", "INVALID_REQUEST"},
+		{"", "set", "4", "OK"},
+		{"", "set", "8", "OK"},
+		{"", "delete", "", "OK"},
+	} {
+		op := opSet
+		if c.op == "delete" {
+			op = opDelete
+		}
+		b.expectAlter(brokerResource, c.of, op, threads, c.value, c.want)
+	}
+	b.expectShown(brokerResource, "1", threads, "10 DEFAULT_CONFIG, DEFAULT_CONFIG:"+threads+"=10")
+	b.expectAlter(brokerResource, "1", opSet, "max.connections", "1000", "OK") // no pool
+}
+
 func TestDefaultsOfTopicSettingsCanBeChangedForAllBrokers(t *testing.T) {
 	b := newBroker(t, nil)
 	b.expectShown(brokerResource, "1", "log.cleanup.policy", "delete DEFAULT_CONFIG, DEFAULT_CONFIG:log.cleanup.policy=delete")

@@ -37,6 +37,7 @@ type BrokerSetting struct {
 	Value     string
 	Set       bool // by file, environment or flag; else Value is the default
 	Sensitive bool // shown without its value
+	Pool      bool // a number of threads: it changes to half of what it was at least, to twice as many at most
 	Doc       string
 	// Parse checks a value that a tool gives while the broker runs, and returns its canonical form. Nil: the setting cannot
 	// be changed then.

@@ -92,6 +92,7 @@ type world struct {
 	seen      counted
 	announcer *Announcer
 	publisher *Publisher
+	copying   map[string]bool // as who was told of a partition last knows: what was begun and has no end
 }
 
 func newWorld(t *testing.T) *world {
@@ -176,6 +177,7 @@ func (w *world) sync() {
 func (w *world) told(p int32) (all []string, there []string) {
 	w.Helper()
 	key := Key(life, p)
+	w.copying = map[string]bool{}
 	for number, records := range w.logs.records {
 		for _, r := range records {
 			if string(r.Key) != key {
@@ -192,11 +194,16 @@ func (w *world) told(p int32) (all []string, there []string) {
 			switch e.State {
 			case ListStarted, DeletePartition:
 				there = nil
+				clear(w.copying)
 			case worker.CopySegmentFinished:
+				delete(w.copying, e.Location)
 				if !slices.Contains(there, e.Segment) {
 					there = append(there, e.Segment)
 				}
+			case worker.CopySegmentStarted:
+				w.copying[e.Location] = true
 			case worker.DeleteSegmentStarted:
+				delete(w.copying, e.Location)
 				there = slices.DeleteFunc(there, func(s string) bool { return s == e.Segment })
 			}
 		}

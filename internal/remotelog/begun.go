@@ -9,7 +9,7 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 // A copy that was begun is noted in Redis, until it is told to have ended: its data file is in the table, or it is told to be going, as
@@ -42,22 +42,22 @@ func (a *Announcer) copies(topic uuid.UUID, begins bool) {
 	a.copying[topic] = struct{}{}
 }
 
-// RemoteSegments implements worker.Events. What was only begun is queued at once, or lost; the rest is found in the tables and on
+// RemoteSegments implements lifecycle.Events. What was only begun is queued at once, or lost; the rest is found in the tables and on
 // the store.
-func (a *Announcer) RemoteSegments(ctx context.Context, fence int64, events []worker.SegmentEvent) {
+func (a *Announcer) RemoteSegments(ctx context.Context, fence int64, events []lifecycle.Event) {
 	a.leads(fence)
 	for i := range events {
 		e := &events[i]
 		switch e.State {
-		case worker.CopySegmentStarted:
+		case lifecycle.CopySegmentStarted:
 			a.copies(e.TopicID, true) // before it is noted
 			if topic, err := a.topic(ctx); err == nil {
 				_ = a.queue(ctx, topic, Key(e.TopicID, e.Partition), redisstream.Told{}, []*Event{startedEvent(e, fence)})
 			}
 			continue
-		case worker.CopiesEnded:
+		case lifecycle.CopiesEnded:
 			a.copies(e.TopicID, false)
-		case worker.DeleteSegmentFinished:
+		case lifecycle.DeleteSegmentFinished:
 			a.look.Store(true)
 		}
 		a.Wake()
@@ -77,7 +77,7 @@ func (a *Announcer) begun(ctx context.Context, keys []redisstream.OutboxKeys) (m
 	for _, going := range list {
 		for _, text := range going {
 			e := &Event{}
-			if json.Unmarshal([]byte(text), e) != nil || e.State != worker.CopySegmentStarted {
+			if json.Unmarshal([]byte(text), e) != nil || e.State != lifecycle.CopySegmentStarted {
 				continue
 			}
 			if _, copying := a.copying[e.TopicID]; copying || e.Fence > a.fence {
@@ -95,14 +95,14 @@ func (a *Announcer) ended(ctx context.Context, topic *metadata.Topic, begun []*E
 	for _, e := range begun {
 		of := Key(e.TopicID, e.Partition)
 		if f := fileAt(there, e.Partition, e.Location); f != nil { // which was told before the copy was noted, if at all
-			done := fileEvent(worker.CopySegmentFinished, f)
+			done := fileEvent(lifecycle.CopySegmentFinished, f)
 			done.Topic, done.TopicID, done.Partition, done.Table, done.kind = e.Topic, e.TopicID, e.Partition, e.Table, redisstream.EventEnds
 			if err := a.queue(ctx, topic, of, redisstream.Told{}, []*Event{done}); err != nil {
 				return err
 			}
 			continue
 		}
-		e.State, e.kind = worker.DeleteSegmentStarted, redisstream.EventTurns
+		e.State, e.kind = lifecycle.DeleteSegmentStarted, redisstream.EventTurns
 		if err := a.queue(ctx, topic, of, redisstream.Told{}, []*Event{e}); err != nil {
 			return err
 		}

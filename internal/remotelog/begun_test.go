@@ -7,22 +7,22 @@ import (
 
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 // begins tells of the copy of a data file, as a worker with the lease of a number does, and returns the file's location.
 func (w *world) begins(fence int64, p int32, name string) string {
 	w.Helper()
 	location := w.entry.Location + "/data/" + name
-	w.announcer.RemoteSegments(w.Context(), fence, []worker.SegmentEvent{{
-		State: worker.CopySegmentStarted, Topic: "t", TopicID: life, Partition: p, First: 0, Last: 9, Location: location, Table: w.entry.Location,
+	w.announcer.RemoteSegments(w.Context(), fence, []lifecycle.Event{{
+		State: lifecycle.CopySegmentStarted, Topic: "t", TopicID: life, Partition: p, First: 0, Last: 9, Location: location, Table: w.entry.Location,
 	}})
 	return location
 }
 
 // over tells that all copies of the worker are.
 func (w *world) over(fence int64) {
-	w.announcer.RemoteSegments(w.Context(), fence, []worker.SegmentEvent{{State: worker.CopiesEnded, Topic: "t", TopicID: life}})
+	w.announcer.RemoteSegments(w.Context(), fence, []lifecycle.Event{{State: lifecycle.CopiesEnded, Topic: "t", TopicID: life}})
 }
 
 // leads gives the lease of a number to another process's worker.
@@ -60,7 +60,7 @@ func (w *world) remove(location string) {
 
 // looksAgain has the announcer look at what is going.
 func (w *world) looksAgain() {
-	w.announcer.RemoteSegments(w.Context(), 0, []worker.SegmentEvent{{State: worker.DeleteSegmentFinished, Topic: "t", TopicID: life}})
+	w.announcer.RemoteSegments(w.Context(), 0, []lifecycle.Event{{State: lifecycle.DeleteSegmentFinished, Topic: "t", TopicID: life}})
 	w.sync()
 }
 

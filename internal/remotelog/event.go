@@ -14,13 +14,13 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/redisstream"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 // Topic is the internal topic's name.
 const Topic = "__remote_log_metadata"
 
-// States beside those of worker.SegmentEvent, which are Kafka's.
+// States beside those of lifecycle.Event, which are Kafka's.
 const (
 	// ListStarted begins a list of all segments of a partition: those that were told of before and are not in it are gone.
 	ListStarted = "LIST_STARTED"
@@ -72,8 +72,8 @@ func (e *Event) encode() (string, error) {
 
 // kinds say how events of a state are told: what is begun or going is noted until it was told to have ended.
 var kinds = map[string]redisstream.EventKind{
-	worker.CopySegmentStarted: redisstream.EventStarts, worker.CopySegmentFinished: redisstream.EventDone,
-	worker.DeleteSegmentStarted: redisstream.EventBegins, worker.DeleteSegmentFinished: redisstream.EventEnds,
+	lifecycle.CopySegmentStarted: redisstream.EventStarts, lifecycle.CopySegmentFinished: redisstream.EventDone,
+	lifecycle.DeleteSegmentStarted: redisstream.EventBegins, lifecycle.DeleteSegmentFinished: redisstream.EventEnds,
 	DeletePartition: redisstream.EventBegins, PartitionDeleted: redisstream.EventEnds,
 }
 
@@ -123,7 +123,7 @@ func murmur2(b []byte) uint32 {
 }
 
 // startedEvent tells that the worker which has the lease of a number has begun a copy.
-func startedEvent(e *worker.SegmentEvent, fence int64) *Event {
+func startedEvent(e *lifecycle.Event, fence int64) *Event {
 	return &Event{
 		State: e.State, Topic: e.Topic, TopicID: e.TopicID, Partition: e.Partition, Segment: nameOf(e.Location), Location: e.Location,
 		First: &e.First, Last: &e.Last, Table: e.Table, Fence: fence,

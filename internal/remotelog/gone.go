@@ -9,7 +9,7 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 const (
@@ -31,7 +31,7 @@ func (a *Announcer) tellGone(ctx context.Context, topic *metadata.Topic, keys []
 	for _, going := range list {
 		for _, text := range going {
 			var e Event
-			if json.Unmarshal([]byte(text), &e) != nil || e.State != DeletePartition && (!due || e.State != worker.DeleteSegmentStarted) {
+			if json.Unmarshal([]byte(text), &e) != nil || e.State != DeletePartition && (!due || e.State != lifecycle.DeleteSegmentStarted) {
 				continue
 			}
 			if left--; left < 0 {
@@ -59,7 +59,7 @@ func (a *Announcer) tellIfGone(ctx context.Context, topic *metadata.Topic, e *Ev
 		e.State = PartitionDeleted
 		there, err = a.hasAny(ctx, e.Table+"/")
 	} else {
-		e.State = worker.DeleteSegmentFinished
+		e.State = lifecycle.DeleteSegmentFinished
 		there, err = a.hasObject(ctx, e.Location)
 	}
 	if err != nil || there {

@@ -23,7 +23,7 @@ import (
 	"github.com/korvet-io/korvet/internal/record"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 var life = uuid.MustParse("0198c0de-0000-7000-8000-000000000002")
@@ -195,14 +195,14 @@ func (w *world) told(p int32) (all []string, there []string) {
 			case ListStarted, DeletePartition:
 				there = nil
 				clear(w.copying)
-			case worker.CopySegmentFinished:
+			case lifecycle.CopySegmentFinished:
 				delete(w.copying, e.Location)
 				if !slices.Contains(there, e.Segment) {
 					there = append(there, e.Segment)
 				}
-			case worker.CopySegmentStarted:
+			case lifecycle.CopySegmentStarted:
 				w.copying[e.Location] = true
-			case worker.DeleteSegmentStarted:
+			case lifecycle.DeleteSegmentStarted:
 				delete(w.copying, e.Location)
 				there = slices.DeleteFunc(there, func(s string) bool { return s == e.Segment })
 			}
@@ -215,7 +215,7 @@ func TestChangesOfTheTableBecomeRecords(t *testing.T) {
 	w := newWorld(t)
 	w.copied(0, 0, 10)
 	w.copied(1, 0, 5)
-	w.announcer.RemoteSegments(t.Context(), 7, []worker.SegmentEvent{{State: worker.CopySegmentStarted, Topic: "t", TopicID: life, First: 10, Last: 20, Location: "x/y"}})
+	w.announcer.RemoteSegments(t.Context(), 7, []lifecycle.Event{{State: lifecycle.CopySegmentStarted, Topic: "t", TopicID: life, First: 10, Last: 20, Location: "x/y"}})
 	w.sync()
 	w.copied(0, 10, 20)
 	w.sync()
@@ -315,7 +315,7 @@ func TestWhatIsGoneFromTheStoreIsTold(t *testing.T) {
 	other := w.announcer
 	w.restart(w.announcer.Outbox) // another process looks at once
 	w.sync()
-	other.RemoteSegments(t.Context(), 7, []worker.SegmentEvent{{State: worker.DeleteSegmentFinished, Topic: "t", TopicID: life}})
+	other.RemoteSegments(t.Context(), 7, []lifecycle.Event{{State: lifecycle.DeleteSegmentFinished, Topic: "t", TopicID: life}})
 	if err := other.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}

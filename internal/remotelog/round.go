@@ -10,7 +10,7 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 // mark is up to which version of which table something was told.
@@ -124,12 +124,12 @@ func (s *round) changes(ctx context.Context, partition int32, before mark, known
 	for i := range was.Data[partition] {
 		f := &was.Data[partition][i]
 		if old[f.Location] = true; !there[f.Location] {
-			events = append(events, fileEvent(worker.DeleteSegmentStarted, f))
+			events = append(events, fileEvent(lifecycle.DeleteSegmentStarted, f))
 		}
 	}
 	for i := range now.Data[partition] {
 		if f := &now.Data[partition][i]; !old[f.Location] {
-			events = append(events, fileEvent(worker.CopySegmentFinished, f))
+			events = append(events, fileEvent(lifecycle.CopySegmentFinished, f))
 		}
 	}
 	return events, nil

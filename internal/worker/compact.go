@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/replicas"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // CompactionObserver is told what compaction did, for metrics. Its methods must not block.
@@ -30,8 +32,8 @@ type Compactor struct {
 	now      func() time.Time
 	observer CompactionObserver
 	log      *slog.Logger
-	replicas Replicas // nil: none are waited for
-	most     int      // how many replicas Redis is run with
+	replicas replicas.Confirmer // nil: none are waited for
+	most     int                // how many replicas Redis is run with
 }
 
 // NewCompactor makes one for the Redis that holds the messages. memory bounds the map of keys of a pass, in bytes; a pass
@@ -42,17 +44,17 @@ func NewCompactor(s *redisstream.Shard, memory int64, o CompactionObserver, log 
 
 // AwaitReplicas has passes compact only what as many replicas have as min.insync.replicas asks for, of those that Redis is
 // run with: what lies below the high watermark. It is called before the first pass.
-func (c *Compactor) AwaitReplicas(r Replicas, run int) { c.replicas, c.most = r, run }
+func (c *Compactor) AwaitReplicas(r replicas.Confirmer, run int) { c.replicas, c.most = r, run }
 
 // Compact makes one pass over a partition if one is due, and gives back the memory of what passes removed.
-func (c *Compactor) Compact(ctx context.Context, t *Target) error {
+func (c *Compactor) Compact(ctx context.Context, t *tick.Target) error {
 	g := &t.Glance
 	if g.Err != nil || !g.Exists || g.TopicID != t.TopicID {
 		return nil
 	}
 	p := &pass{
 		Compactor: c, began: c.now(), view: &g.View, state: newCompactionState(t), identity: c.shard.Identity(),
-		redis: redisstream.Compaction{Shard: c.shard, Keys: t.Keys, Claim: redisstream.Claim{TopicID: t.TopicID, Fence: t.Fence}, Open: g.Open},
+		redis: redisstream.Compaction{Shard: c.shard, Keys: t.Keys, Claim: t.Claim(), Open: g.Open},
 	}
 	err := p.tidy(ctx, g.Copied)
 	if err == nil {
@@ -71,7 +73,7 @@ func (c *Compactor) Compact(ctx context.Context, t *Target) error {
 }
 
 // passIfDue makes the pass that is due, and reports it.
-func (p *pass) passIfDue(ctx context.Context, t *Target) error {
+func (p *pass) passIfDue(ctx context.Context, t *tick.Target) error {
 	due, err := p.plan(ctx)
 	if err != nil || !due {
 		return err

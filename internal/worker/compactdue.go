@@ -5,6 +5,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/topicconfig"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // compactionState is what a tick knows of a partition's compaction without asking Redis again. Offsets below clean were
@@ -21,7 +22,7 @@ type compactionState struct {
 	stones []redisstream.Tombstones
 }
 
-func newCompactionState(t *Target) compactionState {
+func newCompactionState(t *tick.Target) compactionState {
 	g := &t.Glance
 	s := compactionState{
 		cfg: t.Config, now: g.Now, start: g.LogStart, clean: max(g.Clean.To, g.LogStart), end: redisstream.EndOffset(g.LastSeq),

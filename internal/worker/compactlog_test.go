@@ -13,6 +13,7 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/internal/topicconfig"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 const life = "0198c0de000070008000000000000001"
@@ -139,13 +140,13 @@ func (l *keyedLog) put(words ...string) {
 	}
 }
 
-func (l *keyedLog) target() *Target {
+func (l *keyedLog) target() *tick.Target {
 	l.Helper()
 	all, err := l.shard.Glances(l.Context(), []redisstream.Keys{l.keys})
 	if err != nil || all[0].Err != nil {
 		l.Fatalf("glance: %v, %v", err, all)
 	}
-	t := &Target{Ref: partition.Ref{Topic: "t"}, Keys: l.keys, TopicID: life, Config: &l.cfg, Glance: all[0], Fence: l.fence}
+	t := &tick.Target{Ref: partition.Ref{Topic: "t"}, Keys: l.keys, TopicID: life, Config: &l.cfg, Glance: all[0], Fence: l.fence}
 	if t.Glance.Now = l.now; l.now == 0 {
 		t.Glance.Now = l.ms
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/replicas"
 )
 
 // pass is one compaction pass over a partition. First it maps the keys of the dirty part to their newest offsets, then it
@@ -112,7 +113,7 @@ func (p *pass) replicated(ctx context.Context) error {
 	if !p.dirty {
 		return nil
 	}
-	return AwaitReplicas(ctx, p.replicas, p.identity, p.state.cfg.MinInsyncReplicas, p.most)
+	return replicas.Wait(ctx, p.replicas, p.identity, p.state.cfg.MinInsyncReplicas, p.most)
 }
 
 // mapKeys maps the keys of the dirty part, as far as there is memory: the pass ends where it is full. What is found to be

@@ -11,6 +11,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/record"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // fill appends n records of some bytes, of which a tenth stays.
@@ -252,10 +253,10 @@ func TestWorkerThatWasReplacedChangesNothing(t *testing.T) {
 func TestAnotherLifeOfTheTopicIsLeftAlone(t *testing.T) {
 	l := newKeyedLog(t)
 	l.put("a=1", "a=2", "x=1")
-	for _, change := range []func(*Target){
-		func(t *Target) { t.TopicID = "0198c0de000070008000000000000002" },
-		func(t *Target) { t.TopicID = "0198c0de000070008000000000000002"; t.Glance.TopicID = t.TopicID },
-		func(t *Target) { t.Glance.Open = 3 },
+	for _, change := range []func(*tick.Target){
+		func(t *tick.Target) { t.TopicID = "0198c0de000070008000000000000002" },
+		func(t *tick.Target) { t.TopicID = "0198c0de000070008000000000000002"; t.Glance.TopicID = t.TopicID },
+		func(t *tick.Target) { t.Glance.Open = 3 },
 	} {
 		other := l.target()
 		change(other)

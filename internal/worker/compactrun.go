@@ -7,14 +7,15 @@ import (
 
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // compact offers the compacted ones of the targets, and has passes run until ctx ends.
-func (s *Storage) compact(ctx context.Context, targets []Target) {
+func (s *Storage) compact(ctx context.Context, targets []tick.Target) {
 	if s.Compactor == nil {
 		return
 	}
-	targets = slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return !t.Config.Compact })
+	targets = slices.DeleteFunc(slices.Clone(targets), func(t tick.Target) bool { return !t.Config.Compact })
 	for range s.passes.offer(targets, max(1, s.Passes)) {
 		go func() {
 			for {
@@ -30,7 +31,7 @@ func (s *Storage) compact(ctx context.Context, targets []Target) {
 }
 
 // pass makes the pass that is due at one partition.
-func (s *Storage) pass(ctx context.Context, t *Target) {
+func (s *Storage) pass(ctx context.Context, t *tick.Target) {
 	err := s.again(ctx, t)
 	if err == nil {
 		err = s.Compactor.Compact(ctx, t)

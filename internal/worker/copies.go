@@ -17,6 +17,9 @@ import (
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
+	"github.com/korvet-io/korvet/internal/worker/replicas"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // Tables is what copying needs of the remote tier. It is safe for concurrent use.
@@ -97,13 +100,13 @@ type CopierDependencies struct {
 	Tables   Tables
 	Settings func() CopySettings // those in force now
 	Observer CopyObserver
-	Events   Events // may be nil
+	Events   lifecycle.Events // may be nil
 	Log      *slog.Logger
 	// Dictionaries decode values of topics with zstd dictionaries. It may be nil: such values are then unreadable.
 	Dictionaries *dictionary.Registry
-	// Replicas are waited for before a commit, as many as a topic's min.insync.replicas asks for of those that Redis is run with: what
+	// Confirmer are waited for before a commit, as many as a topic's min.insync.replicas asks for of those that Redis is run with: what
 	// a failover could take back must not be in a table. It may be nil.
-	Replicas Replicas
+	Replicas replicas.Confirmer
 	Run      int            // how many replicas Redis is run with
 	Version  string         // of the program, for the data files
 	Turns    datafile.Turns // of encoding; nil: none
@@ -140,7 +143,7 @@ func NewCopier(d CopierDependencies) *Copier {
 // CopyJob is a topic whose sealed segments are to be copied, as a tick finds it.
 type CopyJob struct {
 	Topic   *metadata.Topic
-	Targets []Target // its partitions that are there
+	Targets []tick.Target // its partitions that are there
 
 	identity redisstream.Identity // of the Redis that was looked at
 }

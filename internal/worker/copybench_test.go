@@ -22,6 +22,7 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/internal/topicconfig"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // benchRecords are in each partition: a sealed segment of usual size.
@@ -110,7 +111,7 @@ func benchCopy(b *testing.B, server *redistest.Server, root string, plain object
 	topic := &metadata.Topic{Name: "bench", ID: uuid.Must(uuid.NewV7()), Partitions: partitions, Config: schema.Effective("bench", configs)}
 	job := CopyJob{Topic: topic}
 	for p := range partitions {
-		t := Target{Keys: redisstream.NewKeys("korvet", "bench", p), TopicID: fmt.Sprintf("%x", topic.ID[:]), Config: &topic.Config, Fence: 1}
+		t := tick.Target{Keys: redisstream.NewKeys("korvet", "bench", p), TopicID: fmt.Sprintf("%x", topic.ID[:]), Config: &topic.Config, Fence: 1}
 		t.Ref.Topic, t.Ref.ID, t.Ref.Partition = "bench", topic.ID, p
 		fill(b, client, t.Keys, topic.ID)
 		job.Targets = append(job.Targets, t)
@@ -131,7 +132,7 @@ func benchCopy(b *testing.B, server *redistest.Server, root string, plain object
 			Log: slog.New(slog.DiscardHandler), Version: "bench",
 		})
 		j := job
-		j.Targets = append([]Target{}, job.Targets...)
+		j.Targets = append([]tick.Target{}, job.Targets...)
 		if more, err := c.Copy(context.Background(), &j); err != nil || !more {
 			b.Fatalf("copied %v, %v", more, err)
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
+	"github.com/korvet-io/korvet/internal/worker/replicas"
 )
 
 // commitTries bounds how often a commit is planned anew in one round, while others change the table.
@@ -17,7 +19,7 @@ const commitTries = 5
 // commit puts the files into the table, all in one snapshot. While others change the table it looks again: files stay good as
 // long as their partition ends where they begin; else another worker has copied the same.
 func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *tables.State, files []copied, columns *jsoncolumns.Set) error {
-	if err := AwaitReplicas(ctx, c.Replicas, j.identity, j.Topic.Config.MinInsyncReplicas, c.Run); err != nil {
+	if err := replicas.Wait(ctx, c.Replicas, j.identity, j.Topic.Config.MinInsyncReplicas, c.Run); err != nil {
 		return err
 	}
 	for try := 0; ; try++ {
@@ -58,11 +60,11 @@ func (c *Copier) commit(ctx context.Context, j *CopyJob, table Table, planned *t
 func (c *Copier) archived(ctx context.Context, j *CopyJob, files []tables.Added) {
 	var bytes int64
 	segments := 0
-	events := make([]SegmentEvent, 0, len(files))
+	events := make([]lifecycle.Event, 0, len(files))
 	for _, f := range files {
 		bytes += f.Bytes
-		events = append(events, SegmentEvent{
-			State: CopySegmentFinished, Topic: j.Topic.Name, TopicID: j.Topic.ID, Partition: f.Partition,
+		events = append(events, lifecycle.Event{
+			State: lifecycle.CopySegmentFinished, Topic: j.Topic.Name, TopicID: j.Topic.ID, Partition: f.Partition,
 			First: f.FirstOffset, Last: f.LastOffset, Location: f.Location, Bytes: f.Bytes,
 		})
 		for i := range j.Targets {
@@ -80,7 +82,7 @@ func (c *Copier) archived(ctx context.Context, j *CopyJob, files []tables.Added)
 }
 
 // tell passes events on.
-func (c *Copier) tell(ctx context.Context, fence int64, events ...SegmentEvent) {
+func (c *Copier) tell(ctx context.Context, fence int64, events ...lifecycle.Event) {
 	if c.Events != nil {
 		c.Events.RemoteSegments(ctx, fence, events)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // filePageBytes is how large pages of data files are, in bytes of records as they are before they are encoded: what a seek of
@@ -34,8 +36,8 @@ func (c *Copier) copyFile(ctx context.Context, table Table, r *copyReader, v *co
 	}
 	t, s := r.target, c.Settings()
 	f := &fileWriter{reader: r, values: v, target: s.TargetFileBytes}
-	f.event = SegmentEvent{
-		State: CopySegmentStarted, Topic: t.Ref.Topic, TopicID: t.Ref.ID, Partition: t.Ref.Partition,
+	f.event = lifecycle.Event{
+		State: lifecycle.CopySegmentStarted, Topic: t.Ref.Topic, TopicID: t.Ref.ID, Partition: t.Ref.Partition,
 		First: first.Offset, Last: r.plan.end() - 1, Location: c.fileName(table, t, first.Offset), Table: table.Location(),
 	}
 	c.tell(ctx, t.Fence, f.event)
@@ -77,7 +79,7 @@ func (c *Copier) fileOptions() datafile.Options {
 var errPut = errors.New("the store ended the copy")
 
 // fileName is where a data file goes. Where it ends shows only once it is written.
-func (c *Copier) fileName(table Table, t *Target, first int64) string {
+func (c *Copier) fileName(table Table, t *tick.Target, first int64) string {
 	return table.Location() + "/data/partition=" + strconv.Itoa(int(t.Ref.Partition)) + fmt.Sprintf("/%020d-%s.parquet", first, c.random())
 }
 
@@ -88,7 +90,7 @@ type fileWriter struct {
 	file   *datafile.Writer
 	out    *counter
 	target int64
-	event  SegmentEvent
+	event  lifecycle.Event
 
 	summary    datafile.Summary
 	end        int64 // the offset up to which the partition is copied with this file

@@ -10,6 +10,8 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // A Redis that came back without the end of a log gives its offsets to other records. The table may have the ones before: the
@@ -31,7 +33,7 @@ func (c *Copier) sameRedis(j *CopyJob) error {
 
 // Settled tells whether all that may have to be compared was, in this Redis.
 func (c *Copier) Settled(j *CopyJob) bool {
-	return !slices.ContainsFunc(j.Targets, func(t Target) bool { return t.Glance.TieredEnd > 0 && !c.Compared(t.Ref) })
+	return !slices.ContainsFunc(j.Targets, func(t tick.Target) bool { return t.Glance.TieredEnd > 0 && !c.Compared(t.Ref) })
 }
 
 // Compared tells whether a partition's table was seen to be its log's in this Redis: only then may what the table has go from
@@ -48,7 +50,7 @@ func (c *Copier) Compared(ref partition.Ref) bool {
 func (c *Copier) mend(ctx context.Context, j *CopyJob, table Table, state *tables.State) (after *tables.State, rewound, err error) {
 	cuts, untold := map[int32]tables.Cut{}, map[int32]epoch.History{}
 	var problems []error
-	j.Targets = slices.DeleteFunc(j.Targets, func(t Target) bool {
+	j.Targets = slices.DeleteFunc(j.Targets, func(t tick.Target) bool {
 		p := t.Ref.Partition
 		end, told := state.Ends[p], state.Epochs[p]
 		at := epoch.Fork(t.Glance.Epochs, t.End(), told, end)
@@ -121,7 +123,7 @@ func (c *Copier) cut(ctx context.Context, j *CopyJob, table Table, state *tables
 		c.Log.Warn("redis lost the end of a log that its table had, and other records have these offsets since: the table was truncated",
 			"topic", j.Topic.Name, "partition", p, "offset", cut.At, "end_before", state.Ends[p], "end", cut.End)
 	}
-	c.tell(ctx, j.fence(), TakenOut(j.Topic, gone)...)
+	c.tell(ctx, j.fence(), lifecycle.TakenOut(j.Topic, gone)...)
 	return after, nil
 }
 

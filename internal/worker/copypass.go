@@ -12,6 +12,8 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // roundLength is how long a round of copies begins new files: what it has copied by then is committed.
@@ -66,7 +68,7 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 		return false, errors.Join(ahead, c.failed(ctx, "table", err))
 	}
 	columns := c.columns(j, state)
-	defer c.tell(ctx, j.fence(), SegmentEvent{State: CopiesEnded, Topic: j.Topic.Name, TopicID: j.Topic.ID})
+	defer c.tell(ctx, j.fence(), lifecycle.Event{State: lifecycle.CopiesEnded, Topic: j.Topic.Name, TopicID: j.Topic.ID})
 	files, failed := c.copyAll(ctx, j, table, plans, columns)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
@@ -82,7 +84,7 @@ func (c *Copier) Copy(ctx context.Context, j *CopyJob) (more bool, err error) {
 // state reads what the topic's table is, which is made where nothing was copied yet.
 func (c *Copier) state(ctx context.Context, j *CopyJob, table Table) (*tables.State, error) {
 	state, err := table.State(ctx)
-	if errors.Is(err, chain.ErrNoTable) && !slices.ContainsFunc(j.Targets, func(t Target) bool { return t.Glance.TieredEnd > 0 }) {
+	if errors.Is(err, chain.ErrNoTable) && !slices.ContainsFunc(j.Targets, func(t tick.Target) bool { return t.Glance.TieredEnd > 0 }) {
 		if err = table.Create(ctx); err == nil {
 			state, err = table.State(ctx)
 		}
@@ -92,10 +94,10 @@ func (c *Copier) state(ctx context.Context, j *CopyJob, table Table) (*tables.St
 
 // failed counts a failure. One that ran out of time at the store is not the end of the tick.
 func (c *Copier) failed(ctx context.Context, operation string, err error) error {
-	if stops(err) && ctx.Err() == nil && !errors.Is(err, redisstream.ErrUnavailable) && !errors.Is(err, redisstream.ErrFenced) {
+	if tick.Ends(err) && ctx.Err() == nil && !errors.Is(err, redisstream.ErrUnavailable) && !errors.Is(err, redisstream.ErrFenced) {
 		err = errors.New(err.Error())
 	}
-	if !stops(err) {
+	if !tick.Ends(err) {
 		c.Observer.ArchiveFailed(operation)
 	}
 	return err
@@ -115,7 +117,7 @@ func (c *Copier) look(ctx context.Context, j *CopyJob) error {
 	for i := range j.Targets {
 		j.Targets[i].Glance = glances[i]
 	}
-	j.Targets = slices.DeleteFunc(j.Targets, func(t Target) bool {
+	j.Targets = slices.DeleteFunc(j.Targets, func(t tick.Target) bool {
 		return t.Glance.Err != nil || !t.Glance.Exists || t.Glance.TopicID != t.TopicID
 	})
 	return nil
@@ -161,7 +163,7 @@ var errBehind = errors.New("the table has less than it had")
 // noted and nothing copied: the error says so.
 func (c *Copier) note(ctx context.Context, j *CopyJob, state *tables.State) (ahead, err error) {
 	var problems []error
-	j.Targets = slices.DeleteFunc(j.Targets, func(t Target) bool {
+	j.Targets = slices.DeleteFunc(j.Targets, func(t tick.Target) bool {
 		end := state.Ends[t.Ref.Partition]
 		if err != nil || end == t.Glance.TieredEnd {
 			return false
@@ -185,7 +187,7 @@ func (c *Copier) note(ctx context.Context, j *CopyJob, state *tables.State) (ahe
 }
 
 // problem names the partition.
-func problem(t *Target, err error) error {
+func problem(t *tick.Target, err error) error {
 	return fmt.Errorf("topic %s partition %d: %w", t.Ref.Topic, t.Ref.Partition, err)
 }
 
@@ -217,7 +219,7 @@ func (c *Copier) copyAll(ctx context.Context, j *CopyJob, table Table, plans map
 }
 
 // copyPartition copies files of one partition until a time. With an error the files before are whole.
-func (c *Copier) copyPartition(ctx context.Context, table Table, t *Target, plan stretchPlan, columns *jsoncolumns.Set, until time.Time) (files []copied, err error) {
+func (c *Copier) copyPartition(ctx context.Context, table Table, t *tick.Target, plan stretchPlan, columns *jsoncolumns.Set, until time.Time) (files []copied, err error) {
 	v, err := c.values(t, columns)
 	if err != nil {
 		return nil, err
@@ -244,7 +246,7 @@ func (c *Copier) copyPartition(ctx context.Context, table Table, t *Target, plan
 }
 
 // dropped tells whether a segment of the plan is not in the registry any more: retention or DeleteRecords let it go.
-func (c *Copier) dropped(ctx context.Context, t *Target, plan stretchPlan) bool {
+func (c *Copier) dropped(ctx context.Context, t *tick.Target, plan stretchPlan) bool {
 	now, err := c.Redis.Glances(ctx, []redisstream.Keys{t.Keys})
 	return err == nil && now[0].Err == nil && now[0].LogStart > plan.segments[0].Base
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // What is to be copied is decided here, by offsets: nothing in this file asks Redis or the store.
@@ -16,13 +17,13 @@ type stretchPlan struct {
 func (p *stretchPlan) end() int64 { return p.segments[len(p.segments)-1].Last + 1 }
 
 // uncopied lists the sealed segments with records that are in the log and not in the table, whose end this is.
-func uncopied(t *Target, end int64) []redisstream.Segment {
+func uncopied(t *tick.Target, end int64) []redisstream.Segment {
 	return t.Glance.From(max(end, t.Glance.LogStart))
 }
 
 // planCopy tells what to copy of a partition whose table ends at an offset: segments that remote.copy.lag.ms or
 // remote.copy.lag.bytes no longer holds back, oldest first. openBytes is what the open segment takes in Redis.
-func planCopy(t *Target, end, openBytes int64) (p stretchPlan, due bool) {
+func planCopy(t *tick.Target, end, openBytes int64) (p stretchPlan, due bool) {
 	p.from = max(end, t.Glance.LogStart)
 	list := uncopied(t, end)
 	behind := openBytes
@@ -41,18 +42,18 @@ func planCopy(t *Target, end, openBytes int64) (p stretchPlan, due bool) {
 
 // oldEnough tells whether remote.copy.lag.ms lets a segment be copied: so long after its last append. 0 is at once: a leader that
 // took over may give append times that are ahead of Redis's clock, by a lease at most.
-func oldEnough(t *Target, seg redisstream.Segment) bool {
+func oldEnough(t *tick.Target, seg redisstream.Segment) bool {
 	lag := t.Config.RemoteCopyLagMs
 	return lag == 0 || lag > 0 && t.Glance.Now >= seg.LastMs+uint64(lag)
 }
 
 // farEnough tells whether remote.copy.lag.bytes lets a segment be copied behind which there are so many bytes.
-func farEnough(t *Target, behind int64) bool {
+func farEnough(t *tick.Target, behind int64) bool {
 	lag := t.Config.RemoteCopyLagBytes
 	return lag >= 0 && behind >= lag
 }
 
 // tellsBytes tells whether bytes decide what is copied.
-func tellsBytes(t *Target) bool {
+func tellsBytes(t *tick.Target) bool {
 	return t.Config.RemoteCopyLagMs != 0 && t.Config.RemoteCopyLagBytes > 0
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 func TestSmallSegmentsAreGatheredAndLargeOnesSplit(t *testing.T) {
@@ -50,14 +52,14 @@ func TestSmallSegmentsAreGatheredAndLargeOnesSplit(t *testing.T) {
 	started, rounds := 0, 0
 	for _, e := range c.events.list {
 		switch e.State {
-		case CopySegmentFinished:
+		case lifecycle.CopySegmentFinished:
 			got += fmt.Sprintf("%d-%d ", e.First, e.Last)
-		case CopySegmentStarted:
+		case lifecycle.CopySegmentStarted:
 			started++
 			if e.Table == "" || !strings.HasPrefix(e.Location, e.Table+"/") {
 				t.Errorf("event %+v", e)
 			}
-		case CopiesEnded:
+		case lifecycle.CopiesEnded:
 			rounds++
 			continue
 		}

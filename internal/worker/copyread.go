@@ -7,6 +7,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // errGone is a sealed segment whose records are not where the registry says.
@@ -38,7 +39,7 @@ func (p *copyPage) keep(b []byte) []byte {
 type copyReader struct {
 	ctx    context.Context
 	redis  Sources
-	target *Target
+	target *tick.Target
 	plan   stretchPlan
 
 	pages  chan *copyPage
@@ -57,7 +58,7 @@ type copyReader struct {
 // readAhead is how many pages wait.
 const readAhead = 2
 
-func newCopyReader(ctx context.Context, redis Sources, t *Target, plan stretchPlan) *copyReader {
+func newCopyReader(ctx context.Context, redis Sources, t *tick.Target, plan stretchPlan) *copyReader {
 	r := &copyReader{redis: redis, target: t, plan: plan, next: plan.from, pages: make(chan *copyPage, readAhead-1), free: make(chan *copyPage, readAhead+1)}
 	for range cap(r.free) {
 		r.free <- &copyPage{}

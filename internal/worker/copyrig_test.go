@@ -22,6 +22,7 @@ import (
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/remote"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 // copyRig is a rig whose worker copies to tables below a directory.
@@ -40,10 +41,10 @@ type copyRig struct {
 // events keeps what happened to remote segments.
 type events struct {
 	mu   sync.Mutex
-	list []SegmentEvent
+	list []lifecycle.Event
 }
 
-func (e *events) RemoteSegments(_ context.Context, _ int64, events []SegmentEvent) {
+func (e *events) RemoteSegments(_ context.Context, _ int64, events []lifecycle.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.list = append(e.list, events...)

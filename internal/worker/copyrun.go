@@ -9,10 +9,11 @@ import (
 
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // copy offers the tiered ones of the targets' topics, and has rounds of copies run until ctx ends.
-func (s *Storage) copy(ctx context.Context, targets []Target) {
+func (s *Storage) copy(ctx context.Context, targets []tick.Target) {
 	if s.Copier == nil {
 		return
 	}
@@ -33,8 +34,8 @@ func (s *Storage) copy(ctx context.Context, targets []Target) {
 }
 
 // copyJobs puts the targets of each tiered topic together.
-func (s *Storage) copyJobs(targets []Target) []CopyJob {
-	parts := map[uuid.UUID][]Target{}
+func (s *Storage) copyJobs(targets []tick.Target) []CopyJob {
+	parts := map[uuid.UUID][]tick.Target{}
 	for _, t := range targets {
 		if t.Config.RemoteStorage {
 			parts[t.Ref.ID] = append(parts[t.Ref.ID], t)
@@ -60,7 +61,7 @@ func (s *Storage) copyRound(ctx context.Context, j *CopyJob) (more bool) {
 	case cause != nil:
 		err = cause
 	}
-	if err != nil && stops(err) {
+	if err != nil && tick.Ends(err) {
 		s.copies.fail(err)
 		s.Log.Info("copying to the remote tier stops until the next tick", "topic", j.Topic.Name, "error", err)
 		return false

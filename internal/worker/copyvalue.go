@@ -9,6 +9,7 @@ import (
 	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // errUnreadable is a record that cannot be copied as it is: its value does not decode, or its headers.
@@ -17,7 +18,7 @@ var errUnreadable = errors.New("a record cannot be read")
 // copyValues decodes the values of one partition.
 type copyValues struct {
 	copier     *Copier
-	target     *Target
+	target     *tick.Target
 	codec      compress.Codec
 	limit      int
 	topic      *dictionary.Topic    // nil: the topic uses no dictionaries
@@ -27,7 +28,7 @@ type copyValues struct {
 	columns    *copyColumns
 }
 
-func (c *Copier) values(t *Target, columns *jsoncolumns.Set) (*copyValues, error) {
+func (c *Copier) values(t *tick.Target, columns *jsoncolumns.Set) (*copyValues, error) {
 	codec, err := compress.Parse(t.Config.StorageCompression)
 	if err != nil {
 		return nil, err

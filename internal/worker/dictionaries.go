@@ -11,6 +11,7 @@ import (
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // Dictionaries is what the storage worker needs of the zstd dictionaries in Redis. It is as safe as Redis's other methods.
@@ -40,7 +41,7 @@ type shelf struct {
 }
 
 // dropDictionaries drops those that no record needs.
-func (s *Storage) dropDictionaries(ctx context.Context, targets []Target) error {
+func (s *Storage) dropDictionaries(ctx context.Context, targets []tick.Target) error {
 	kept := shelves{map[partition.Ref]shelf{}, map[uuid.UUID]shelf{}}
 	held := map[uuid.UUID]int64{}
 	for i := range targets {
@@ -66,7 +67,7 @@ func (s *Storage) dropDictionaries(ctx context.Context, targets []Target) error 
 }
 
 // dropFrom drops a partition's dictionaries.
-func (s *Storage) dropFrom(ctx context.Context, t *Target, known shelf) (shelf, error) {
+func (s *Storage) dropFrom(ctx context.Context, t *tick.Target, known shelf) (shelf, error) {
 	oldest := oldestEntry(t)
 	now := shelf{topic: t.Ref.ID, fence: t.Fence, held: t.Glance.Dictionaries, due: known.due}
 	if known == now && oldest < known.due {
@@ -106,7 +107,7 @@ func (s *Storage) dropFrom(ctx context.Context, t *Target, known shelf) (shelf, 
 
 // oldestEntry is an offset below which no entry is left, in no stream of the partition: also who reads the streams by hand finds
 // the dictionaries of what is there.
-func oldestEntry(t *Target) int64 {
+func oldestEntry(t *tick.Target) int64 {
 	g := &t.Glance
 	switch {
 	case len(g.Segments) > 0:
@@ -174,7 +175,7 @@ func (s *Storage) forgetDictionaries(ctx context.Context, held map[uuid.UUID]int
 		switch {
 		case err == nil:
 			kept[t.ID] = now
-		case stops(err):
+		case tick.Ends(err):
 			return err
 		default:
 			s.Observer.WorkerFailed("dictionaries")

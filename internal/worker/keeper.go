@@ -13,6 +13,8 @@ import (
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // KeptTable is the table of one life of a topic as a keeper needs it: tables.Table. It is safe for concurrent use.
@@ -68,7 +70,7 @@ type KeeperDependencies struct {
 	Settings func() KeepSettings // those in force now
 	Observer KeepObserver
 	Log      *slog.Logger
-	Events   Events           // may be nil
+	Events   lifecycle.Events // may be nil
 	Now      func() time.Time // that of the store; nil: time.Now
 }
 
@@ -114,7 +116,7 @@ type KeepJob struct {
 
 // KeepPartition is a partition of it that is there.
 type KeepPartition struct {
-	Target
+	tick.Target
 	// OpenBytes is the memory that the open segment takes in Redis, SealedBytes that of sealed ones, by number.
 	OpenBytes   int64
 	SealedBytes map[int64]int64

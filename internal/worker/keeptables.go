@@ -1,9 +1,13 @@
 package worker
 
-import "context"
+import (
+	"context"
+
+	"github.com/korvet-io/korvet/internal/worker/tick"
+)
 
 // keepTables offers the topics that have tables to the keeper.
-func (s *Storage) keepTables(ctx context.Context, targets []Target) {
+func (s *Storage) keepTables(ctx context.Context, targets []tick.Target) {
 	if s.Keeper == nil {
 		return
 	}
@@ -26,7 +30,7 @@ func (s *Storage) keepTables(ctx context.Context, targets []Target) {
 }
 
 // keepPartition is a target with what is known of its sizes.
-func (s *Storage) keepPartition(t *Target) KeepPartition {
+func (s *Storage) keepPartition(t *tick.Target) KeepPartition {
 	z := s.sizes.of(t)
 	return KeepPartition{Target: *t, OpenBytes: z.open, SealedBytes: z.sealed}
 }

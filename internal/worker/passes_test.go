@@ -12,6 +12,7 @@ import (
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // compactor notes what it is called for. during, where it is set, is the pass.
@@ -21,7 +22,7 @@ type compactor struct {
 	during func(ctx context.Context, topic string) error
 }
 
-func (c *compactor) Compact(ctx context.Context, t *Target) error {
+func (c *compactor) Compact(ctx context.Context, t *tick.Target) error {
 	c.mu.Lock()
 	c.topics = append(c.topics, t.Ref.Topic)
 	c.mu.Unlock()
@@ -211,10 +212,10 @@ func TestAsManyPassesAsAreSetRunAtATime(t *testing.T) {
 }
 
 func TestEachPartitionHasItsTurn(t *testing.T) {
-	p := newPasses(func(t Target) partition.Ref { return t.Ref })
-	var offered []Target
+	p := newPasses(func(t tick.Target) partition.Ref { return t.Ref })
+	var offered []tick.Target
 	for i := range int32(3) {
-		offered = append(offered, Target{Ref: partition.Ref{Topic: "t", Partition: i}})
+		offered = append(offered, tick.Target{Ref: partition.Ref{Topic: "t", Partition: i}})
 	}
 	for i := range int32(7) { // a tick comes during each pass
 		p.offer(offered, 1)

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // What is due at a partition is decided here, from what a tick saw: nothing in this file asks Redis.
@@ -11,7 +12,7 @@ const defaultSegment = 128 << 20
 
 // rollDue tells whether the open segment is to be sealed: an idle one by its age, one whose owner does not roll by its
 // size. An empty one never is.
-func rollDue(t *Target, openBytes int64) bool {
+func rollDue(t *tick.Target, openBytes int64) bool {
 	c, g := t.Config, &t.Glance
 	if !c.Segmented || g.Length == 0 {
 		return false
@@ -22,7 +23,7 @@ func rollDue(t *Target, openBytes int64) bool {
 
 // expired tells where the log is to start by time: at start, or, when a segment holds records on both sides of the cutoff,
 // at the first of its records that is not below it. straddling is that segment's number, -1 for the open one.
-func expired(t *Target, cutoff uint64) (start int64, straddling int64, search bool) {
+func expired(t *tick.Target, cutoff uint64) (start int64, straddling int64, search bool) {
 	g := &t.Glance
 	start = g.LogStart
 	for _, seg := range g.Segments {
@@ -43,7 +44,7 @@ func expired(t *Target, cutoff uint64) (start int64, straddling int64, search bo
 // oversize tells where the log is to start by retention.bytes: the oldest segments go while the rest has at least that
 // many bytes. excess is what the rest has beyond it when it cannot be dropped whole: in the stream of segment number, -1 for
 // the open one.
-func oversize(t *Target, z *size) (start int64, excess int64, number int64) {
+func oversize(t *tick.Target, z *size) (start int64, excess int64, number int64) {
 	g, limit := &t.Glance, t.Config.RetentionBytes
 	start = g.LogStart
 	if !t.Config.Delete || limit < 0 {
@@ -68,9 +69,9 @@ func oversize(t *Target, z *size) (start int64, excess int64, number int64) {
 }
 
 // huge tells whether a sealed segment is far above segment.bytes, as an adopted unsegmented stream is: its head is trimmed.
-func huge(t *Target, bytes int64) bool { return bytes > 2*segmentBytes(t) }
+func huge(t *tick.Target, bytes int64) bool { return bytes > 2*segmentBytes(t) }
 
-func segmentBytes(t *Target) int64 {
+func segmentBytes(t *tick.Target) int64 {
 	if t.Config.SegmentBytes > 0 {
 		return t.Config.SegmentBytes
 	}
@@ -79,7 +80,7 @@ func segmentBytes(t *Target) int64 {
 
 // droppable lists the sealed segments that lie below the log start, and those that the remote tier has and local retention lets
 // go: the oldest, while they are too old or the rest has at least local.retention.bytes.
-func droppable(t *Target, z *size) []redisstream.Segment {
+func droppable(t *tick.Target, z *size) []redisstream.Segment {
 	list := t.Glance.Segments
 	n, rest := 0, z.total()
 	for ; n < len(list); n++ {
@@ -94,7 +95,7 @@ func droppable(t *Target, z *size) []redisstream.Segment {
 
 // localEnds tells whether local retention lets a segment go that the remote tier has, while the rest has so many bytes. Where
 // local retention is that of the log, the log start takes it along.
-func localEnds(t *Target, seg redisstream.Segment, rest int64) bool {
+func localEnds(t *tick.Target, seg redisstream.Segment, rest int64) bool {
 	c := t.Config
 	if !c.RemoteStorage || !t.Compared || seg.Last >= t.Glance.TieredEnd {
 		return false
@@ -108,7 +109,7 @@ func localEnds(t *Target, seg redisstream.Segment, rest int64) bool {
 
 // headDue names the stream whose head lies below the log start and is to be trimmed: the open one's, or that of a huge
 // sealed segment of which as much as a usual segment may go.
-func headDue(t *Target, z *size) (number int64, due bool) {
+func headDue(t *tick.Target, z *size) (number int64, due bool) {
 	g := &t.Glance
 	for _, seg := range g.Segments {
 		if seg.Last < g.LogStart {
@@ -121,7 +122,7 @@ func headDue(t *Target, z *size) (number int64, due bool) {
 }
 
 // untiered lists the sealed segments of which the remote tier does not have every record.
-func untiered(t *Target) []redisstream.Segment {
+func untiered(t *tick.Target) []redisstream.Segment {
 	list := t.Glance.Segments
 	for len(list) > 0 && list[0].Last < t.Glance.TieredEnd {
 		list = list[1:]

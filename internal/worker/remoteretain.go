@@ -7,6 +7,7 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 // retain raises the log starts of a topic's partitions by its retention, as far as that is decided by what only the table has,
@@ -45,7 +46,7 @@ func (k *Keeper) retain(ctx context.Context, table KeptTable, s *tables.State, j
 	if len(gone) > 0 {
 		k.Observer.UpkeepDone("drop", len(gone))
 		if k.Events != nil {
-			k.Events.RemoteSegments(ctx, job.Partitions[0].Fence, TakenOut(job.Topic, gone))
+			k.Events.RemoteSegments(ctx, job.Partitions[0].Fence, lifecycle.TakenOut(job.Topic, gone))
 		}
 	}
 	return after, nil

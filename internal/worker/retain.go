@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 )
 
 // work does what is due at a partition, step by step: it looks again after each.
-func (s *Storage) work(ctx context.Context, t *Target) error {
+func (s *Storage) work(ctx context.Context, t *tick.Target) error {
 	for range maxRounds {
 		if more, err := s.step(ctx, t); err != nil || !more {
 			return err
@@ -26,7 +27,7 @@ func (s *Storage) work(ctx context.Context, t *Target) error {
 		if err := s.again(ctx, t); err != nil {
 			return err
 		}
-		if err := s.weigh(ctx, []Target{*t}); err != nil {
+		if err := s.weigh(ctx, []tick.Target{*t}); err != nil {
 			return err
 		}
 	}
@@ -34,7 +35,7 @@ func (s *Storage) work(ctx context.Context, t *Target) error {
 }
 
 // step does the first thing that is due, and reports whether there was one.
-func (s *Storage) step(ctx context.Context, t *Target) (more bool, err error) {
+func (s *Storage) step(ctx context.Context, t *tick.Target) (more bool, err error) {
 	z := s.sizes.of(t)
 	if t.Glance.Copied && !t.Config.Compact { // else the next pass drops it: one may be copying right now
 		if err := s.hold(ctx); err != nil {
@@ -68,7 +69,7 @@ func (s *Storage) step(ctx context.Context, t *Target) (more bool, err error) {
 }
 
 // roll seals the open segment if that is due. An owner that rolls or appends at the same moment comes first.
-func (s *Storage) roll(ctx context.Context, t *Target, z *size) (more bool, err error) {
+func (s *Storage) roll(ctx context.Context, t *tick.Target, z *size) (more bool, err error) {
 	if limit := t.Config.SegmentBytes; limit >= 0 && z.open > limit/2 {
 		if err := s.exactly(ctx, t); err != nil { // an estimate may be wrong by half
 			return false, err
@@ -91,7 +92,7 @@ func (s *Storage) roll(ctx context.Context, t *Target, z *size) (more bool, err 
 }
 
 // measureLocal measures the open segment where its size decides what local.retention.bytes lets go.
-func (s *Storage) measureLocal(ctx context.Context, t *Target, z *size) error {
+func (s *Storage) measureLocal(ctx context.Context, t *tick.Target, z *size) error {
 	limit := t.Config.LocalRetentionBytes
 	if !t.Config.RemoteStorage || limit < 0 || t.Glance.TieredEnd <= t.Glance.LocalStart || z.total() <= limit/2 {
 		return nil
@@ -100,7 +101,7 @@ func (s *Storage) measureLocal(ctx context.Context, t *Target, z *size) error {
 }
 
 // drop removes sealed segments that may go, the oldest first.
-func (s *Storage) drop(ctx context.Context, t *Target, z *size, segments []redisstream.Segment) (more bool, err error) {
+func (s *Storage) drop(ctx context.Context, t *tick.Target, z *size, segments []redisstream.Segment) (more bool, err error) {
 	for _, seg := range segments {
 		if err := s.hold(ctx); err != nil {
 			return false, err
@@ -125,7 +126,7 @@ func (s *Storage) gained(bytes int64) {
 }
 
 // retained is where the log is to start by the topic's retention.
-func (s *Storage) retained(ctx context.Context, t *Target, z *size) (start int64, err error) {
+func (s *Storage) retained(ctx context.Context, t *tick.Target, z *size) (start int64, err error) {
 	start = t.Glance.LogStart
 	if cutoff, ok := t.Cutoff(); ok {
 		if start, err = s.byTime(ctx, t, z, cutoff); err != nil {
@@ -146,7 +147,7 @@ func (s *Storage) retained(ctx context.Context, t *Target, z *size) (start int64
 }
 
 // byTime finds the first offset that retention.ms keeps.
-func (s *Storage) byTime(ctx context.Context, t *Target, z *size, cutoff uint64) (int64, error) {
+func (s *Storage) byTime(ctx context.Context, t *tick.Target, z *size, cutoff uint64) (int64, error) {
 	start, straddling, search := expired(t, cutoff)
 	if !search || z.kept.Ms >= cutoff && int64(z.kept.Seq) <= t.Glance.LogStart {
 		return start, nil // also where the last search found a record that is still young enough
@@ -170,7 +171,7 @@ func (s *Storage) byTime(ctx context.Context, t *Target, z *size, cutoff uint64)
 
 // bySize finds the first offset that retention.bytes keeps. Within a stream the records to go are counted by the mean size
 // of those at its head; what is left is measured again.
-func (s *Storage) bySize(ctx context.Context, t *Target, z *size) (int64, error) {
+func (s *Storage) bySize(ctx context.Context, t *tick.Target, z *size) (int64, error) {
 	start, excess, number := oversize(t, z)
 	if start > t.Glance.LogStart || float64(excess) <= slack*float64(t.Config.RetentionBytes) {
 		return start, nil
@@ -185,7 +186,7 @@ func (s *Storage) bySize(ctx context.Context, t *Target, z *size) (int64, error)
 }
 
 // streamOf names the stream of a segment; -1: the open one.
-func streamOf(t *Target, number int64) string {
+func streamOf(t *tick.Target, number int64) string {
 	if number < 0 {
 		return t.Keys.Stream
 	}
@@ -193,7 +194,7 @@ func streamOf(t *Target, number int64) string {
 }
 
 // extent is the first offset of a segment's stream and how many entries it has.
-func extent(t *Target, number int64) (first, entries int64) {
+func extent(t *tick.Target, number int64) (first, entries int64) {
 	for _, seg := range t.Glance.Segments {
 		if seg.Number == number {
 			return seg.Base, seg.Last - seg.Base + 1
@@ -203,7 +204,7 @@ func extent(t *Target, number int64) (first, entries int64) {
 }
 
 // trim removes the head of a stream below the log start, in bounded steps.
-func (s *Storage) trim(ctx context.Context, t *Target, z *size, number int64) (more bool, err error) {
+func (s *Storage) trim(ctx context.Context, t *tick.Target, z *size, number int64) (more bool, err error) {
 	keep, found, err := s.Redis.Seek(ctx, streamOf(t, number), t.Glance.LogStart)
 	if err != nil {
 		return false, err

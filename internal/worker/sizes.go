@@ -5,6 +5,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // estimateNodes is how many nodes of an open stream are looked at for an estimate of its size: some microseconds.
@@ -35,7 +36,7 @@ func (z *size) total() int64 {
 type sizes map[partition.Ref]*size
 
 // of finds what is known of a target, nothing of another life.
-func (all sizes) of(t *Target) *size {
+func (all sizes) of(t *tick.Target) *size {
 	z := all[t.Ref]
 	if z == nil || z.topicID != t.TopicID {
 		z = &size{topicID: t.TopicID, number: -1}
@@ -45,7 +46,7 @@ func (all sizes) of(t *Target) *size {
 }
 
 // keepOnly forgets all but these.
-func (all sizes) keepOnly(targets []Target) {
+func (all sizes) keepOnly(targets []tick.Target) {
 	there := make(map[partition.Ref]bool, len(targets))
 	for i := range targets {
 		there[targets[i].Ref] = true
@@ -76,7 +77,7 @@ func (z *size) weighed(g *redisstream.Glance, bytes int64, exact bool) {
 
 // weigh estimates the open streams that changed since they were weighed, and measures the sealed segments of which the
 // registry does not tell the size, once.
-func (s *Storage) weigh(ctx context.Context, targets []Target) error {
+func (s *Storage) weigh(ctx context.Context, targets []tick.Target) error {
 	var open, sealed []string
 	var takeOpen, takeSealed []func(bytes int64)
 	for i := range targets {
@@ -122,7 +123,7 @@ func (s *Storage) weighAll(ctx context.Context, streams []string, nodes int, tak
 }
 
 // exactly measures the open stream unless its size is known.
-func (s *Storage) exactly(ctx context.Context, t *Target) error {
+func (s *Storage) exactly(ctx context.Context, t *tick.Target) error {
 	z := s.sizes.of(t)
 	if z.exact && !z.changed(&t.Glance) {
 		return nil

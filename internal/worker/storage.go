@@ -14,6 +14,7 @@ import (
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // Topics lists the topics there are. The list must not be changed.
@@ -74,7 +75,7 @@ type Dependencies struct {
 	Log      *slog.Logger
 	// Compactor compacts the topics whose cleanup.policy says so, several partitions at a time. It may be nil.
 	Compactor interface {
-		Compact(ctx context.Context, t *Target) error
+		Compact(ctx context.Context, t *tick.Target) error
 	}
 	// TableList is that of the remote tier's tables. It may be nil.
 	TableList TopicTables
@@ -103,7 +104,7 @@ type Storage struct {
 	full    fullness
 	freed   int64
 	// passes are those of compaction, copies those of the copier.
-	passes *passes[Target]
+	passes *passes[tick.Target]
 	copies *passes[CopyJob]
 
 	wake chan struct{}
@@ -116,7 +117,7 @@ type Storage struct {
 func NewStorage(s Settings, d Dependencies) *Storage {
 	return &Storage{
 		Settings: s, Dependencies: d, now: time.Now, sizes: sizes{},
-		passes: newPasses(func(t Target) partition.Ref { return t.Ref }), copies: newPasses(func(j CopyJob) partition.Ref { return topicRef(j.Topic) }),
+		passes: newPasses(func(t tick.Target) partition.Ref { return t.Ref }), copies: newPasses(func(j CopyJob) partition.Ref { return topicRef(j.Topic) }),
 		wake: make(chan struct{}, 1), refs: map[partition.Ref]struct{}{},
 	}
 }
@@ -191,15 +192,15 @@ func (s *Storage) tick(ctx context.Context, only map[partition.Ref]struct{}) err
 }
 
 // targets lists the partitions by topic.
-func (s *Storage) targets(only map[partition.Ref]struct{}) []Target {
-	var list []Target
+func (s *Storage) targets(only map[partition.Ref]struct{}) []tick.Target {
+	var list []tick.Target
 	for _, t := range s.Topics.All() {
 		for p := range t.Partitions {
 			ref := partition.Ref{Topic: t.Name, ID: t.ID, Partition: p}
 			if _, named := only[ref]; !named && only != nil {
 				continue
 			}
-			list = append(list, Target{
+			list = append(list, tick.Target{
 				Ref: ref, Keys: redisstream.NewKeys(s.Namespace, t.Name, p), TopicID: ref.TopicID(),
 				Config: &t.Config, Fence: s.lease.fence,
 			})
@@ -209,7 +210,7 @@ func (s *Storage) targets(only map[partition.Ref]struct{}) []Target {
 }
 
 // glance looks at the targets.
-func (s *Storage) glance(ctx context.Context, targets []Target) error {
+func (s *Storage) glance(ctx context.Context, targets []tick.Target) error {
 	keys := make([]redisstream.Keys, len(targets))
 	for i := range targets {
 		keys[i] = targets[i].Keys
@@ -227,8 +228,8 @@ func (s *Storage) glance(ctx context.Context, targets []Target) error {
 
 // visit weighs the targets that changed and does what is due at each. What fails at one does not hold up the others,
 // unless Redis is away or the lease is lost.
-func (s *Storage) visit(ctx context.Context, targets []Target, everything bool) error {
-	targets = slices.DeleteFunc(targets, func(t Target) bool { return !s.alive(&t) })
+func (s *Storage) visit(ctx context.Context, targets []tick.Target, everything bool) error {
+	targets = slices.DeleteFunc(targets, func(t tick.Target) bool { return !s.alive(&t) })
 	if err := s.weigh(ctx, targets); err != nil {
 		return err
 	}
@@ -252,11 +253,11 @@ func (s *Storage) visit(ctx context.Context, targets []Target, everything bool) 
 }
 
 // settle logs what failed at one partition. The error is one that ends the tick.
-func (s *Storage) settle(t *Target, err error) error {
+func (s *Storage) settle(t *tick.Target, err error) error {
 	switch {
 	case err == nil, errors.Is(err, redisstream.ErrDeleted): // the deletion's own worker takes what is left
 		return nil
-	case stops(err):
+	case tick.Ends(err):
 		return err
 	}
 	s.Observer.WorkerFailed("partition")
@@ -266,7 +267,7 @@ func (s *Storage) settle(t *Target, err error) error {
 }
 
 // alive tells whether the partition was written to in this life of its topic.
-func (s *Storage) alive(t *Target) bool {
+func (s *Storage) alive(t *tick.Target) bool {
 	if err := t.Glance.Err; err != nil {
 		s.Observer.WorkerFailed("look")
 		s.Log.Warn("a partition cannot be looked at", "topic", t.Ref.Topic, "partition", t.Ref.Partition, "error", err)
@@ -276,10 +277,10 @@ func (s *Storage) alive(t *Target) bool {
 }
 
 // compared tells, of a target that was looked at just now, whether what its table has may go from Redis.
-func (s *Storage) compared(t *Target) bool { return s.Copier == nil || s.Copier.Compared(t.Ref) }
+func (s *Storage) compared(t *tick.Target) bool { return s.Copier == nil || s.Copier.Compared(t.Ref) }
 
 // again looks at one target anew.
-func (s *Storage) again(ctx context.Context, t *Target) error {
+func (s *Storage) again(ctx context.Context, t *tick.Target) error {
 	glances, err := s.Redis.Glances(ctx, []redisstream.Keys{t.Keys})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
 // untierOff lets go of the tables of topics whose remote tier was turned off: the logs start at what Redis has of them, then the
@@ -26,7 +27,7 @@ func (s *Storage) untierOff(ctx context.Context) error {
 		if !has {
 			continue
 		}
-		if err := s.untier(ctx, t, table); stops(err) {
+		if err := s.untier(ctx, t, table); tick.Ends(err) {
 			return err
 		} else if err != nil {
 			s.Observer.WorkerFailed("untier")

@@ -8,6 +8,7 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
+	"github.com/korvet-io/korvet/internal/worker/lifecycle"
 )
 
 const (
@@ -123,7 +124,7 @@ func (k *Keeper) reclaim(ctx context.Context, table KeptTable, fence int64, topi
 // tellGone tells that objects of a topic's table were deleted.
 func (k *Keeper) tellGone(ctx context.Context, fence int64, of *metadata.Topic) {
 	if k.Events != nil {
-		k.Events.RemoteSegments(ctx, fence, []SegmentEvent{{State: DeleteSegmentFinished, Topic: of.Name, TopicID: of.ID}})
+		k.Events.RemoteSegments(ctx, fence, []lifecycle.Event{{State: lifecycle.DeleteSegmentFinished, Topic: of.Name, TopicID: of.ID}})
 	}
 }
 

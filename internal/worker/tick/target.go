@@ -1,4 +1,5 @@
-package worker
+// Package tick has what all rooms of the worker see of a tick: a partition as it finds it, and which errors end it.
+package tick
 
 import (
 	"context"
@@ -44,8 +45,8 @@ func (t *Target) Living(seg redisstream.Segment, bytes int64) int64 {
 	return bytes - int64(float64(below)/float64(seg.Last-seg.Base+1)*float64(bytes))
 }
 
-// stops tells whether an error ends the tick: nothing more can or may be done in it.
-func stops(err error) bool {
+// Ends tells whether an error ends the tick: nothing more can or may be done in it.
+func Ends(err error) bool {
 	return errors.Is(err, redisstream.ErrFenced) || errors.Is(err, redisstream.ErrLeaseLost) || errors.Is(err, redisstream.ErrUnavailable) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -1,4 +1,5 @@
-package worker
+// Package lifecycle has the steps in the life of a remote segment: what whoever copies or deletes one tells of it.
+package lifecycle
 
 import (
 	"context"
@@ -20,10 +21,10 @@ const (
 // CopiesEnded is no step of a segment's: all copies that the worker has begun for the topic are over, whatever came of them.
 const CopiesEnded = "COPIES_ENDED"
 
-// SegmentEvent is a step in the life of a data file. Of one whose copy was only begun, Last is the most that it may come to
+// Event is a step in the life of a data file. Of one whose copy was only begun, Last is the most that it may come to
 // hold. DeleteSegmentFinished stands for all of a topic's that are not on the store any more, CopiesEnded for all that were begun:
 // they have none of their fields.
-type SegmentEvent struct {
+type Event struct {
 	State       string
 	Topic       string
 	TopicID     uuid.UUID
@@ -35,10 +36,10 @@ type SegmentEvent struct {
 }
 
 // TakenOut tells that data files are no longer of a topic's table. Their objects stay for those who read them.
-func TakenOut(topic *metadata.Topic, files []tables.File) []SegmentEvent {
-	events := make([]SegmentEvent, 0, len(files))
+func TakenOut(topic *metadata.Topic, files []tables.File) []Event {
+	events := make([]Event, 0, len(files))
 	for _, f := range files {
-		events = append(events, SegmentEvent{
+		events = append(events, Event{
 			State: DeleteSegmentStarted, Topic: topic.Name, TopicID: topic.ID, Partition: f.Partition,
 			First: f.First, Last: f.Last, Location: f.Location, Bytes: f.Bytes,
 		})
@@ -49,5 +50,5 @@ func TakenOut(topic *metadata.Topic, files []tables.File) []SegmentEvent {
 // Events takes what happens to remote segments, in order for each partition. It must not block for long: what it cannot take
 // is lost.
 type Events interface {
-	RemoteSegments(ctx context.Context, fence int64, events []SegmentEvent)
+	RemoteSegments(ctx context.Context, fence int64, events []Event)
 }

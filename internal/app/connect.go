@@ -26,6 +26,7 @@ import (
 	"github.com/korvet-io/korvet/internal/remotelog"
 	"github.com/korvet-io/korvet/internal/topicconfig"
 	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/deletion"
 )
 
 // parts is what runs once Redis was reached.
@@ -38,7 +39,7 @@ type parts struct {
 	tier         *remote.Tier // nil: there is no remote tier
 	dictionaries *dictionary.Registry
 	groups       *coordinator.Coordinator
-	worker       *worker.Worker
+	deletions    *deletion.Finisher
 	announcer    *remotelog.Announcer // nil: there is no remote tier, or no storage worker here
 	storage      *worker.Storage      // nil: no storage worker runs in this process
 	server       *server.Server
@@ -99,8 +100,8 @@ func (b *Broker) connect(ctx context.Context) (p *parts, err error) {
 		return nil, err
 	}
 	b.openLogs(p, options)
-	p.worker = worker.New(p.store, p.logs, b.log.With(componentKey, "worker"))
-	p.worker.AfterTables(p.store, p.objects())
+	p.deletions = deletion.New(p.store, p.logs, b.log.With(componentKey, "worker"))
+	p.deletions.AfterTables(p.store, p.objects())
 	if b.cfg.Broker.Enabled {
 		b.openServer(p, schema)
 	}

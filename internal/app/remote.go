@@ -13,7 +13,7 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/remote"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/deletion"
 )
 
 // remotePathSetting is named by messages about the place of the remote tier.
@@ -128,7 +128,7 @@ func (b *Broker) openRemote(ctx context.Context, p *parts) (err error) {
 }
 
 // objects are those of the remote tier; nil: there is none.
-func (p *parts) objects() worker.Objects {
+func (p *parts) objects() deletion.Objects {
 	if p.tier == nil {
 		return nil
 	}

@@ -61,7 +61,7 @@ func (b *Broker) runBackground(ctx context.Context, p *parts) {
 			b.fail(fmt.Errorf("this broker ends: another one was started with the same korvet.broker.id: %w", err))
 		}
 	})
-	b.running.Go(func() { p.worker.Run(ctx, workerTick) })
+	b.running.Go(func() { p.deletions.Run(ctx, workerTick) })
 	if p.storage != nil {
 		b.running.Go(func() { p.storage.Run(ctx) })
 	}

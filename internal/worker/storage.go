@@ -1,3 +1,6 @@
+// Package worker keeps the storage of all partitions in order. At each tick the one process that holds the lease looks at them and
+// does what is due: it seals segments, applies retention to what is in Redis, and drops what nothing needs any more. Beside the ticks
+// it has topics copied to the remote tier, partitions compacted, and the tier's tables kept in order, each by a room of its own.
 package worker
 
 import (

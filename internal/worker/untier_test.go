@@ -11,7 +11,7 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 )
 
-// tableList is a fixed list of tables.
+// tableList is a list of tables.
 type tableList struct {
 	tables  []metadata.Table
 	dropped []metadata.Table
@@ -27,22 +27,12 @@ func (l *tableList) TableOf(topic uuid.UUID) (metadata.Table, bool) {
 	return metadata.Table{}, false
 }
 
-func (l *tableList) FindTable(_ context.Context, topic uuid.UUID) (metadata.Table, bool, error) {
-	t, ok := l.TableOf(topic)
-	return t, ok, nil
-}
-
 func (l *tableList) DropTable(_ context.Context, t metadata.Table) error {
 	if l.fails == nil {
 		l.tables, l.dropped = nil, append(l.dropped, t)
 	}
 	return l.fails
 }
-
-func (l *tableList) Tables() []metadata.Table                                { return l.tables }
-func (l *tableList) DroppedTables() []metadata.Table                         { return l.dropped }
-func (l *tableList) ForgetTable(context.Context, metadata.Table) error       { return nil }
-func (l *tableList) TopicGone(context.Context, metadata.Table) (bool, error) { return false, nil }
 
 // half is a topic of which the table has two segments, and Redis the second and what came after.
 func (r *rig) half(configs map[string]string) (*part, *tableList) {

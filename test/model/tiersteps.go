@@ -12,7 +12,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/deletion"
 )
 
 // hoursPass puts the clock of the tables' upkeep forward, now and then.
@@ -90,7 +90,7 @@ func (w *world) clearTables() (Latitude, error) {
 	w.say("delete the objects of %d tables", len(dropped))
 	var log strings.Builder
 	t := w.openTier(slog.New(slog.DiscardHandler))
-	finisher := worker.New(nil, nil, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	finisher := deletion.New(nil, nil, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	finisher.AfterTables(w.store, t)
 	if err := finisher.FinishTables(w.ctx); err != nil {
 		return Latitude{}, err

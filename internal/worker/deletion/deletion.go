@@ -1,9 +1,7 @@
-// Package worker does the background work: it finishes the deletion of topics, and it keeps the partitions' storage in
-// order (retention, sealed segments below the log start).
+// Package deletion finishes the deletion of topics, and that of the remote tier's tables that no topic has any more.
 //
-// Every broker may finish deletions: each step can be repeated, also by several at a time. Storage is worked on by the one
-// process that holds the lease.
-package worker
+// Every process may do it, also several at a time: each step can be repeated.
+package deletion
 
 import (
 	"context"
@@ -39,39 +37,39 @@ type Partitions interface {
 }
 
 // Worker finishes deletions. It logs what fails and tries it again at the next tick.
-type Worker struct {
+type Finisher struct {
 	deletions  Deletions
 	partitions Partitions
 	dropped    dropped
 	log        *slog.Logger
 }
 
-// New makes a worker.
-func New(d Deletions, p Partitions, log *slog.Logger) *Worker {
-	return &Worker{deletions: d, partitions: p, log: log}
+// New makes one.
+func New(d Deletions, p Partitions, log *slog.Logger) *Finisher {
+	return &Finisher{deletions: d, partitions: p, log: log}
 }
 
 // AfterTables makes it delete the tables of topics that are gone, too, before it runs. objects is nil in a process that has no
 // remote tier.
-func (w *Worker) AfterTables(t TableList, objects Objects) {
-	w.dropped = dropped{tables: t, objects: objects, now: time.Now}
+func (f *Finisher) AfterTables(t TableList, objects Objects) {
+	f.dropped = dropped{tables: t, objects: objects, now: time.Now}
 }
 
 // Run works until ctx ends: at once, when a topic is deleted, and at every tick.
-func (w *Worker) Run(ctx context.Context, tick time.Duration) {
+func (f *Finisher) Run(ctx context.Context, tick time.Duration) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
-		if err := w.FinishDeletions(ctx); err != nil && ctx.Err() == nil {
-			w.log.Warn("deletions are not finished: trying again at the next tick", "error", err)
+		if err := f.FinishDeletions(ctx); err != nil && ctx.Err() == nil {
+			f.log.Warn("deletions are not finished: trying again at the next tick", "error", err)
 		}
-		if err := w.FinishTables(ctx); err != nil && ctx.Err() == nil {
-			w.log.Warn("tables of topics that are gone are not dropped: trying again at the next tick", "error", err)
+		if err := f.FinishTables(ctx); err != nil && ctx.Err() == nil {
+			f.log.Warn("tables of topics that are gone are not dropped: trying again at the next tick", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.deletions.Deleted():
+		case <-f.deletions.Deleted():
 		case <-ticker.C:
 		}
 	}

@@ -1,4 +1,4 @@
-package worker
+package deletion
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 )
 
 // FinishDeletions removes what is left of every deleted topic. One that fails does not hold up the others.
-func (w *Worker) FinishDeletions(ctx context.Context) error {
-	topics, err := w.deletions.Deletions(ctx)
+func (f *Finisher) FinishDeletions(ctx context.Context) error {
+	topics, err := f.deletions.Deletions(ctx)
 	problems := []error{err}
 	for _, t := range topics {
-		if err := w.finish(ctx, t); err != nil {
+		if err := f.finish(ctx, t); err != nil {
 			problems = append(problems, fmt.Errorf("finish deletion of topic %s, id %s: %w", t.Name, t.ID, err))
 		}
 	}
@@ -23,25 +23,25 @@ func (w *Worker) FinishDeletions(ctx context.Context) error {
 
 // finish removes one life of a topic. The broker that was asked to delete it may have died between the two steps of the
 // commit, so both are repeated first.
-func (w *Worker) finish(ctx context.Context, t *metadata.Topic) error {
-	t, err := w.deletions.CommitDeletion(ctx, t)
+func (f *Finisher) finish(ctx context.Context, t *metadata.Topic) error {
+	t, err := f.deletions.CommitDeletion(ctx, t)
 	if err != nil {
 		return err
 	}
 	for p := range t.Partitions {
-		if err := w.partitions.DeletePartition(ctx, partition.Ref{Topic: t.Name, ID: t.ID, Partition: p}); err != nil {
+		if err := f.partitions.DeletePartition(ctx, partition.Ref{Topic: t.Name, ID: t.ID, Partition: p}); err != nil {
 			return fmt.Errorf("delete partition %d: %w", p, err)
 		}
 	}
-	if err := w.partitions.DeleteTopic(ctx, t.Name, t.ID); err != nil {
+	if err := f.partitions.DeleteTopic(ctx, t.Name, t.ID); err != nil {
 		return fmt.Errorf("delete what it has beside its partitions: %w", err)
 	}
-	if err := w.dropOf(ctx, t.ID); err != nil {
+	if err := f.dropOf(ctx, t.ID); err != nil {
 		return err
 	}
-	if err := w.deletions.DeletionDone(ctx, t); err != nil {
+	if err := f.deletions.DeletionDone(ctx, t); err != nil {
 		return err
 	}
-	w.log.Info("topic is deleted", "topic", t.Name, "id", t.ID, "partitions", t.Partitions)
+	f.log.Info("topic is deleted", "topic", t.Name, "id", t.ID, "partitions", t.Partitions)
 	return nil
 }

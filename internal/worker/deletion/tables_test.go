@@ -1,4 +1,4 @@
-package worker
+package deletion
 
 import (
 	"context"
@@ -26,21 +26,21 @@ func (o *objects) Clear(_ context.Context, t metadata.Table) error {
 	return o.fails
 }
 
-// tableRig is a worker that finishes topics with tables, whose clock a test moves.
+// tableRig is a finisher of topics with tables, whose clock a test moves.
 type tableRig struct {
 	*testing.T
-	store   *metadata.Store
-	objects objects
-	worker  *Worker
-	clock   time.Time
-	log     strings.Builder
+	store    *metadata.Store
+	objects  objects
+	finisher *Finisher
+	clock    time.Time
+	log      strings.Builder
 }
 
 func newTableRig(t *testing.T) *tableRig {
 	r := &tableRig{T: t, store: store(t, redistest.Start(t)), clock: time.Now()}
-	r.worker = New(r.store, &disk{}, slog.New(slog.NewTextHandler(&r.log, nil)))
-	r.worker.AfterTables(r.store, &r.objects)
-	r.worker.dropped.now = func() time.Time { return r.clock }
+	r.finisher = New(r.store, &disk{}, slog.New(slog.NewTextHandler(&r.log, nil)))
+	r.finisher.AfterTables(r.store, &r.objects)
+	r.finisher.dropped.now = func() time.Time { return r.clock }
 	return r
 }
 
@@ -64,7 +64,7 @@ func (r *tableRig) reserve(topic *metadata.Topic) metadata.Table {
 
 func (r *tableRig) look() {
 	r.Helper()
-	if err := errors.Join(r.worker.FinishDeletions(r.Context()), r.worker.FinishTables(r.Context())); err != nil {
+	if err := errors.Join(r.finisher.FinishDeletions(r.Context()), r.finisher.FinishTables(r.Context())); err != nil {
 		r.Error(err)
 	}
 }
@@ -147,9 +147,9 @@ func TestATableThatWasReservedDuringTheDeletionIsFoundLater(t *testing.T) {
 func TestATableIsKeptWhenItsTopicCannotBeRead(t *testing.T) {
 	redis := redistest.Start(t)
 	r := &tableRig{T: t, store: store(t, redis), clock: time.Now()}
-	r.worker = New(r.store, &disk{}, quiet())
-	r.worker.AfterTables(r.store, &r.objects)
-	r.worker.dropped.now = func() time.Time { return r.clock }
+	r.finisher = New(r.store, &disk{}, quiet())
+	r.finisher.AfterTables(r.store, &r.objects)
+	r.finisher.dropped.now = func() time.Time { return r.clock }
 	topic, _ := r.tiered("t")
 	look := func() {
 		for range 3 {
@@ -165,8 +165,8 @@ func TestATableIsKeptWhenItsTopicCannotBeRead(t *testing.T) {
 	redis.Do("HDEL", "korvet:topics", "t")
 	redis.Do("HSET", "korvet:topics:deleting", topic.ID.String(), `{"of":"a newer version"}`)
 	for range 3 {
-		_ = r.worker.FinishDeletions(t.Context()) // which cannot read it
-		if err := r.worker.FinishTables(t.Context()); err != nil {
+		_ = r.finisher.FinishDeletions(t.Context()) // which cannot read it
+		if err := r.finisher.FinishTables(t.Context()); err != nil {
 			t.Error(err)
 		}
 		r.clock = r.clock.Add(orphaned)

@@ -1,4 +1,4 @@
-package worker
+package deletion
 
 import (
 	"context"
@@ -50,28 +50,28 @@ type dropped struct {
 }
 
 // dropOf parts a topic that is being deleted from its table.
-func (w *Worker) dropOf(ctx context.Context, topic uuid.UUID) error {
-	if w.dropped.tables == nil {
+func (f *Finisher) dropOf(ctx context.Context, topic uuid.UUID) error {
+	if f.dropped.tables == nil {
 		return nil
 	}
-	t, ok, err := w.dropped.tables.FindTable(ctx, topic)
+	t, ok, err := f.dropped.tables.FindTable(ctx, topic)
 	if err != nil || !ok {
 		return err
 	}
-	return w.dropped.tables.DropTable(ctx, t)
+	return f.dropped.tables.DropTable(ctx, t)
 }
 
 // FinishTables deletes the objects of tables that no topic has any more. The error is of what other than the store failed.
-func (w *Worker) FinishTables(ctx context.Context) error {
-	d := &w.dropped
+func (f *Finisher) FinishTables(ctx context.Context) error {
+	d := &f.dropped
 	if d.tables == nil {
 		return nil
 	}
-	problems := []error{w.dropOrphans(ctx)}
+	problems := []error{f.dropOrphans(ctx)}
 	if d.objects == nil {
 		if all := d.tables.Tables(); len(all) > 0 && !d.told {
 			d.told = true
-			w.log.Warn("topics have remote storage and korvet.storage.remote.path is not set here: this process cannot read what only their tables have, nor copy or delete anything there; set it as the others have it",
+			f.log.Warn("topics have remote storage and korvet.storage.remote.path is not set here: this process cannot read what only their tables have, nor copy or delete anything there; set it as the others have it",
 				"tables", len(all), "topic", all[0].Topic)
 		}
 		return errors.Join(problems...)
@@ -89,27 +89,27 @@ func (w *Worker) FinishTables(ctx context.Context) error {
 			problems = append(problems, err)
 			continue
 		}
-		w.log.Info("table is deleted", "table", t.Name, "topic", t.Topic, "location", t.Location)
+		f.log.Info("table is deleted", "table", t.Name, "topic", t.Topic, "location", t.Location)
 	}
-	w.tellFailing(ctx, errors.Join(failed...))
+	f.tellFailing(ctx, errors.Join(failed...))
 	return errors.Join(problems...)
 }
 
 // tellFailing logs once that objects cannot be deleted: the store may be away for long.
-func (w *Worker) tellFailing(ctx context.Context, err error) {
-	if failing := err != nil && ctx.Err() == nil; failing != w.dropped.failing {
-		w.dropped.failing = failing
+func (f *Finisher) tellFailing(ctx context.Context, err error) {
+	if failing := err != nil && ctx.Err() == nil; failing != f.dropped.failing {
+		f.dropped.failing = failing
 		if failing {
-			w.log.Warn("objects of tables that no topic has any more cannot be deleted: trying again at each tick", "error", err)
+			f.log.Warn("objects of tables that no topic has any more cannot be deleted: trying again at each tick", "error", err)
 		} else {
-			w.log.Info("objects of tables that no topic has any more are deleted again")
+			f.log.Info("objects of tables that no topic has any more are deleted again")
 		}
 	}
 }
 
 // dropOrphans drops tables whose topic's deletion did not know of them: they were reserved while it went on.
-func (w *Worker) dropOrphans(ctx context.Context) error {
-	d := &w.dropped
+func (f *Finisher) dropOrphans(ctx context.Context) error {
+	d := &f.dropped
 	before := d.gone
 	d.gone = map[string]time.Time{}
 	var problems []error

@@ -6,6 +6,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/compaction"
 )
 
 // openStorage makes the storage worker, unless this process is to run none. owner is that of the process's partitions.
@@ -18,7 +19,7 @@ func (b *Broker) openStorage(p *parts, owner string) {
 		owner = fmt.Sprintf("worker/%s", p.store.Self().BootID)
 	}
 	log := b.log.With(componentKey, "worker")
-	compactor := worker.NewCompactor(p.shard, int64(w.CompactionBytes)/int64(w.CompactionThreads), b.metrics, log)
+	compactor := compaction.New(p.shard, int64(w.CompactionBytes)/int64(w.CompactionThreads), b.metrics, log)
 	if p.replicas != nil {
 		compactor.AwaitReplicas(p.replicas, b.cfg.Messages.Replicas)
 	}

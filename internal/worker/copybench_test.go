@@ -23,6 +23,7 @@ import (
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/internal/topicconfig"
 	"github.com/korvet-io/korvet/internal/worker/tick"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // benchRecords are in each partition: a sealed segment of usual size.
@@ -117,7 +118,7 @@ func benchCopy(b *testing.B, server *redistest.Server, root string, plain object
 		job.Targets = append(job.Targets, t)
 	}
 	list := &registry{}
-	shard := openShard(b, server.URI())
+	shard := workertest.OpenShard(b, server.URI())
 	if _, err := shard.Glances(b.Context(), []redisstream.Keys{job.Targets[0].Keys}); err != nil { // it knows its Redis from now on
 		b.Fatal(err)
 	}

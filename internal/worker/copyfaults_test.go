@@ -13,36 +13,37 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 func TestStoreThatIsAwayForAnHourCostsNothing(t *testing.T) {
 	c := newCopyRig(t)
 	p := c.tiered("events", map[string]string{"local.retention.ms": "60000", "retention.ms": "36000000"})
-	other := c.create("plain", map[string]string{"retention.ms": "1800000"})
-	other.addSealed(10, time.Hour, 10)
+	other := c.Create("plain", map[string]string{"retention.ms": "1800000"})
+	other.AddSealed(10, time.Hour, 10)
 	c.store.Limit(0, storetest.Before, nil)
 	for range 60 {
-		p.addSealed(10, 2*time.Hour, 10)
-		c.tick()
+		p.AddSealed(10, 2*time.Hour, 10)
+		c.Tick()
 	}
-	p.places(0, 0, 0)
-	if v := p.view(); len(v.Segments) != 60 {
+	p.Places(0, 0, 0)
+	if v := p.View(); len(v.Segments) != 60 {
 		t.Errorf("%d segments are left", len(v.Segments))
 	}
-	other.expect(10, -1)
+	other.Expect(10, -1)
 	if n := c.count("not all that is due was copied"); n != 1 {
-		t.Errorf("logged %d times that the store is away:\n%.2000s", n, c.logged)
+		t.Errorf("logged %d times that the store is away:\n%.2000s", n, c.Logged)
 	}
 	if c.copied.failures["table"] != 60 || c.copied.lag["events"] != 60 || c.copied.offsets["events"] != 600 || c.copied.oldest["events"] < 2*time.Hour {
 		t.Errorf("told %+v", c.copied)
 	}
 	c.store.Limit(-1, storetest.Before, nil)
-	c.tick()
-	c.tick()
+	c.Tick()
+	c.Tick()
 	c.holds(p, 0, 600)
-	p.places(0, 600, 600)
+	p.Places(0, 600, 600)
 	if c.count("works again") != 1 || c.copied.lag["events"] != 0 {
-		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.logged)
+		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.Logged)
 	}
 }
 
@@ -66,27 +67,27 @@ func TestFullDiskIsToldOnceAndCaughtUpWith(t *testing.T) {
 	c.storage.Copier.Tables = c.tablesOn(disk)
 	p := c.tiered("events", map[string]string{"local.retention.ms": "60000", "retention.ms": "36000000"})
 	for n := range 20 {
-		p.addSealed(10, 2*time.Hour, 10)
-		c.tick()
+		p.AddSealed(10, 2*time.Hour, 10)
+		c.Tick()
 		if c.copied.lag["events"] != int64(n+1) {
 			t.Fatalf("after %d segments %d are told to wait", n+1, c.copied.lag["events"])
 		}
 	}
-	p.places(0, 0, 0)
-	if v := p.view(); len(v.Segments) != 20 {
+	p.Places(0, 0, 0)
+	if v := p.View(); len(v.Segments) != 20 {
 		t.Errorf("%d segments are left in Redis", len(v.Segments))
 	}
 	if n := c.count("not all that is due was copied"); n != 1 || c.copied.failures["copy"] != 20 {
-		t.Errorf("logged %d times that the disk is full, counted %d:\n%.2000s", n, c.copied.failures["copy"], c.logged)
+		t.Errorf("logged %d times that the disk is full, counted %d:\n%.2000s", n, c.copied.failures["copy"], c.Logged)
 	}
 	disk.full = false
-	c.tick()
-	c.tick()
-	c.tick()
+	c.Tick()
+	c.Tick()
+	c.Tick()
 	c.holds(p, 0, 200)
-	p.places(0, 200, 200)
+	p.Places(0, 200, 200)
 	if c.count("works again") != 1 || c.copied.lag["events"] != 0 {
-		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.logged)
+		t.Errorf("told %+v, logged\n%.2000s", c.copied, c.Logged)
 	}
 }
 
@@ -94,12 +95,12 @@ func TestTotalRetentionLetsGoWhatCouldNotBeCopied(t *testing.T) {
 	c := newCopyRig(t)
 	c.store.Limit(0, storetest.Before, nil)
 	p := c.tiered("events", map[string]string{"local.retention.ms": "60000", "retention.ms": "3600000"})
-	p.addSealed(10, 2*time.Hour, 10)
-	p.addSealed(10, 10*time.Minute, 10)
-	c.tick()
-	p.expect(10, 10, -1)
+	p.AddSealed(10, 2*time.Hour, 10)
+	p.AddSealed(10, 10*time.Minute, 10)
+	c.Tick()
+	p.Expect(10, 10, -1)
 	c.store.Limit(-1, storetest.Before, nil)
-	c.tick()
+	c.Tick()
 	c.holds(p, 10, 20)
 }
 
@@ -108,21 +109,21 @@ func TestOperationsThatAreNotAnsweredAreLookedAfter(t *testing.T) {
 	c.set.TargetFileBytes, c.set.RowGroupBytes = 4000, 2000
 	for n, cut := 0, true; cut; n++ {
 		p := c.tiered(fmt.Sprintf("t%d", n), map[string]string{"local.retention.ms": "60000"})
-		c.topics.topics = c.topics.topics[len(c.topics.topics)-1:]
+		c.Topics.List = c.Topics.List[len(c.Topics.List)-1:]
 		for range 3 {
-			p.addSealed(40, time.Hour, 50)
+			p.AddSealed(40, time.Hour, 50)
 		}
 		c.store.Limit(n, storetest.After, nil)
-		c.tick()
+		c.Tick()
 		if cut = c.store.Dead(); cut && n > 50 {
 			t.Fatal("no end of operations")
 		}
-		everywhere(c, p, p.next)
+		everywhere(c, p, p.Next)
 		c.store.Limit(-1, storetest.Before, nil)
-		c.tick()
-		c.tick()
+		c.Tick()
+		c.Tick()
 		c.holds(p, 0, 120)
-		p.places(0, 120, 120)
+		p.Places(0, 120, 120)
 	}
 }
 
@@ -130,7 +131,7 @@ func TestWorkerThatWasPausedBeyondItsLeaseMovesNothingBack(t *testing.T) {
 	for _, paused := range []string{".parquet", "/v2.metadata.json", ".avro"} {
 		c := newCopyRig(t)
 		p := c.tiered("events", map[string]string{"local.retention.ms": "60000"})
-		p.addSealed(100, time.Hour, 10)
+		p.AddSealed(100, time.Hour, 10)
 		at, goOn := make(chan struct{}), make(chan struct{})
 		c.gated(paused, func() { close(at); <-goOn })
 		zombie := c.storage
@@ -139,10 +140,10 @@ func TestWorkerThatWasPausedBeyondItsLeaseMovesNothingBack(t *testing.T) {
 		<-at
 		c.storage = c.worker("1/next")
 		c.storage.Gone = func(string) bool { return true }
-		c.storage.Copier = c.copier(c.shard)
-		c.tick()
-		p.addSealed(50, time.Hour, 10)
-		c.tick()
+		c.storage.Copier = c.copier(c.Shard)
+		c.Tick()
+		p.AddSealed(50, time.Hour, 10)
+		c.Tick()
 		c.holds(p, 0, 150)
 		_, before := c.files(p)
 		close(goOn)
@@ -154,18 +155,18 @@ func TestWorkerThatWasPausedBeyondItsLeaseMovesNothingBack(t *testing.T) {
 			t.Errorf("paused before %s: fence %d, before %d", paused, after.Fence, before.Fence)
 		}
 		_ = zombie.RunOnce(t.Context())
-		c.tick()
+		c.Tick()
 		c.holds(p, 0, 150)
-		p.places(0, 150, 150)
+		p.Places(0, 150, 150)
 	}
 }
 
 func TestCommitsOfOthersMeanwhileAreKept(t *testing.T) {
 	c := newCopyRig(t)
 	p := c.tiered("events", nil)
-	p.addSealed(10, time.Hour, 10)
-	c.tick()
-	p.addSealed(10, time.Hour, 10)
+	p.AddSealed(10, time.Hour, 10)
+	c.Tick()
+	p.AddSealed(10, time.Hour, 10)
 	c.gated("/v3.metadata.json", func() { // it has read v2
 		table := c.opened(p)
 		state, err := table.State(t.Context())
@@ -176,7 +177,7 @@ func TestCommitsOfOthersMeanwhileAreKept(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	c.tick()
+	c.Tick()
 	c.holds(p, 0, 20)
 	if _, state := c.files(p); !strings.Contains(string(state.Raw()), "was here") {
 		t.Error("what an engine committed is gone")
@@ -189,10 +190,10 @@ func TestCommitsOfOthersMeanwhileAreKept(t *testing.T) {
 func TestTablesAndLogsThatDoNotFitAreLeftAlone(t *testing.T) {
 	c := newCopyRig(t)
 	p := c.tiered("events", map[string]string{"local.retention.ms": "60000"})
-	other := c.another(p.topic)
-	for _, one := range []*part{p, other} {
-		one.addSealed(10, time.Hour, 10)
-		one.addSealed(10, time.Second, 10)
+	other := c.Another(p.Topic)
+	for _, one := range []*workertest.Part{p, other} {
+		one.AddSealed(10, time.Hour, 10)
+		one.AddSealed(10, time.Second, 10)
 	}
 	table := c.table(p)
 	if err := table.Create(t.Context()); err != nil {
@@ -207,19 +208,19 @@ func TestTablesAndLogsThatDoNotFitAreLeftAlone(t *testing.T) {
 	if _, err := table.Append(t.Context(), state, 1, []tables.Added{ahead}); err != nil {
 		t.Fatal(err)
 	}
-	c.tick()
-	c.tick()
-	p.places(0, 0, 0) // Redis has lost what is in the table: nothing of it may be dropped
+	c.Tick()
+	c.Tick()
+	p.Places(0, 0, 0) // Redis has lost what is in the table: nothing of it may be dropped
 	c.holds(other, 0, 20)
-	other.places(0, 10, 20)
+	other.Places(0, 10, 20)
 	if c.count("nobody has led the log since: the log ends at 20, the table at 30") != 1 {
-		t.Errorf("logged\n%s", c.logged)
+		t.Errorf("logged\n%s", c.Logged)
 	}
-	c.topics.topics = nil
+	c.Topics.List = nil
 	lost := c.tiered("lost", nil)
-	lost.addSealed(10, time.Hour, 10)
-	lost.do("HSET", lost.keys.Segments, "tiered", "10", "local", "5")
-	c.tick()
+	lost.AddSealed(10, time.Hour, 10)
+	lost.Do("HSET", lost.Keys.Segments, "tiered", "10", "local", "5")
+	c.Tick()
 	if c.exists(lost) || c.copied.failures["table"] == 0 {
 		t.Error("a table that is gone was made anew, without what it had")
 	}

@@ -11,23 +11,24 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // addValues appends records of these values.
-func addValues(p *part, values ...string) {
+func addValues(p *workertest.Part, values ...string) {
 	p.Helper()
-	ms := p.now()
+	ms := p.Now()
 	for page := range slices.Chunk(values, 1000) {
 		for _, v := range page {
-			p.do("XADD", p.keys.Stream, fmt.Sprintf("%d-%d", ms, p.next), "value", v, "timestamp", "1")
-			p.next++
+			p.Do("XADD", p.Keys.Stream, fmt.Sprintf("%d-%d", ms, p.Next), "value", v, "timestamp", "1")
+			p.Next++
 		}
 	}
-	p.do("HSET", p.keys.State("T"), "last", fmt.Sprintf("%d-%d", ms, p.next-1))
+	p.Do("HSET", p.Keys.State("T"), "last", fmt.Sprintf("%d-%d", ms, p.Next-1))
 }
 
 // typed reads the typed columns of a partition's data files: one text a file of its columns' names and kinds, one a row.
-func typed(c *copyRig, p *part) (files, rows []string) {
+func typed(c *copyRig, p *workertest.Part) (files, rows []string) {
 	c.Helper()
 	list, _ := c.files(p)
 	for _, f := range list {
@@ -73,7 +74,7 @@ func readRows(c *copyRig, file *parquet.File) (all []parquet.Row) {
 	return all
 }
 
-func newJSONRig(t *testing.T) (*copyRig, *part) {
+func newJSONRig(t *testing.T) (*copyRig, *workertest.Part) {
 	c := newCopyRig(t)
 	c.set.JSON = jsoncolumns.Limits{Columns: 6, NameBytes: 20}
 	return c, c.tiered("flights", map[string]string{"remote.storage.iceberg.value.format": "json"})
@@ -92,8 +93,8 @@ func TestFieldsOfValuesAreColumnsFromTheRecordOnThatHasThemFirst(t *testing.T) {
 	values[n-100], want[n-100] = `no JSON`, ""
 	values[n-50], want[n-50] = `{"late":"b"}`, "late=b"
 	addValues(p, values...)
-	p.seal()
-	c.tick()
+	p.Seal()
+	c.Tick()
 	files, rows := typed(c, p)
 	if want := []string{"11 n, 12 pad", "11 n, 12 pad, 13 n_double, 14 late"}; !slices.Equal(files, want) {
 		t.Errorf("files with columns %q, want %q", files, want)
@@ -110,12 +111,12 @@ func TestFieldsOfValuesAreColumnsFromTheRecordOnThatHasThemFirst(t *testing.T) {
 func TestColumnsStayOverTicksAndWhenTheFormatIsRawAgain(t *testing.T) {
 	c, p := newJSONRig(t)
 	step := func(format string, values ...string) {
-		configs := maps.Clone(p.topic.Configs)
+		configs := maps.Clone(p.Topic.Configs)
 		configs["remote.storage.iceberg.value.format"] = format
-		p.topic.Configs, p.topic.Config = configs, p.schema.Effective(p.topic.Name, configs)
+		p.Topic.Configs, p.Topic.Config = configs, p.Schema.Effective(p.Topic.Name, configs)
 		addValues(p, values...)
-		p.seal()
-		c.tick()
+		p.Seal()
+		c.Tick()
 	}
 	step("json", `{"city":"Rome"}`)
 	step("raw", `{"city":"Oslo"}`)

@@ -7,13 +7,14 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // everywhere checks that each of the offsets below end is in Redis or in the table, and in the table once.
-func everywhere(c *copyRig, p *part, end int64) {
+func everywhere(c *copyRig, p *workertest.Part, end int64) {
 	c.Helper()
 	seen := make([]int, end)
-	if _, ok := c.tables.find(p.topic.ID); ok && c.exists(p) {
+	if _, ok := c.tables.find(p.Topic.ID); ok && c.exists(p) {
 		last := int64(-1)
 		for _, r := range c.rows(p) {
 			if r.Offset <= last {
@@ -23,10 +24,10 @@ func everywhere(c *copyRig, p *part, end int64) {
 			seen[r.Offset]++
 		}
 	}
-	v := p.view()
-	for _, stream := range v.Streams(p.keys) {
+	v := p.View()
+	for _, stream := range v.Streams(p.Keys) {
 		sink := offsets{}
-		if _, err := p.shard.Range(p.Context(), stream, redisstream.ID{}, true, 100_000, &sink); err != nil {
+		if _, err := p.Shard.Range(p.Context(), stream, redisstream.ID{}, true, 100_000, &sink); err != nil {
 			c.Fatal(err)
 		}
 		for _, o := range sink {
@@ -39,8 +40,8 @@ func everywhere(c *copyRig, p *part, end int64) {
 		}
 	}
 	if v.TieredEnd > 0 {
-		if _, state := c.files(p); state.Ends[p.number] < v.TieredEnd {
-			c.Fatalf("noted up to %d, the table ends at %d", v.TieredEnd, state.Ends[p.number])
+		if _, state := c.files(p); state.Ends[p.Number] < v.TieredEnd {
+			c.Fatalf("noted up to %d, the table ends at %d", v.TieredEnd, state.Ends[p.Number])
 		}
 	}
 }
@@ -59,22 +60,22 @@ func TestWorkerThatDiesBetweenAnyTwoOperationsCopiesAllOnce(t *testing.T) {
 		try := func(commands, operations int, how storetest.How) (died bool) {
 			number++
 			p := c.tiered(fmt.Sprintf("t%d", number), map[string]string{"local.retention.ms": "60000"})
-			c.topics.topics = c.topics.topics[len(c.topics.topics)-1:]
+			c.Topics.List = c.Topics.List[len(c.Topics.List)-1:]
 			for range 3 {
-				p.addSealed(40, time.Hour, 50)
+				p.AddSealed(40, time.Hour, 50)
 			}
-			p.add(3, 0, 50)
+			p.Add(3, 0, 50)
 			died = c.mortal(commands, operations, how).works(c, 2)
-			everywhere(c, p, p.next)
+			everywhere(c, p, p.Next)
 			c.storage = c.worker("1/next")
 			c.storage.Gone = func(string) bool { return true }
-			c.storage.Copier = c.copier(c.shard)
+			c.storage.Copier = c.copier(c.Shard)
 			for range 3 {
-				c.tick()
+				c.Tick()
 			}
 			c.holds(p, 0, 120)
-			p.places(0, 120, 120)
-			p.expect(0, 120)
+			p.Places(0, 120, 120)
+			p.Expect(0, 120)
 			return died
 		}
 		if try(never, never, storetest.Before) {

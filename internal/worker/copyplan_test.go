@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/korvet-io/korvet/internal/worker/lifecycle"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 func TestSmallSegmentsAreGatheredAndLargeOnesSplit(t *testing.T) {
@@ -21,19 +22,19 @@ func TestSmallSegmentsAreGatheredAndLargeOnesSplit(t *testing.T) {
 	c.set.RowGroupBytes, c.set.TargetFileBytes = 20_000, 100_000
 	p := c.tiered("events", nil)
 	for range 30 {
-		p.addSealed(10, time.Hour, 20)
+		p.AddSealed(10, time.Hour, 20)
 	}
-	c.tick()
+	c.Tick()
 	if files, _ := c.files(p); len(files) != 1 || files[0].Rows != 300 {
 		t.Errorf("small segments are in %+v", files)
 	}
 	noise := strings.Repeat("x", 10)
-	ms := c.now()
+	ms := c.Now()
 	for i := range 30_000 {
 		xadd(p, ms, "value", fmt.Sprintf("%x%s%d", i*i*7919, noise, i*31337))
 	}
-	p.seal()
-	c.tick()
+	p.Seal()
+	c.Tick()
 	c.holds(p, 0, 30_300)
 	files, _ := c.files(p)
 	if len(files) < 4 {
@@ -63,7 +64,7 @@ func TestSmallSegmentsAreGatheredAndLargeOnesSplit(t *testing.T) {
 			rounds++
 			continue
 		}
-		if e.Topic != "events" || e.TopicID != p.topic.ID || !strings.HasPrefix(e.Location, "file://") {
+		if e.Topic != "events" || e.TopicID != p.Topic.ID || !strings.HasPrefix(e.Location, "file://") {
 			t.Errorf("event %+v", e)
 		}
 	}
@@ -89,12 +90,12 @@ func TestCopyLagHoldsSegmentsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCopyRig(t)
 			p := c.tiered("events", one.configs)
-			p.addSealed(10, time.Hour, 2000)
-			p.addSealed(10, 20*time.Minute, 2000)
-			p.addSealed(10, time.Minute, 2000)
-			p.add(10, time.Second, 2000)
+			p.AddSealed(10, time.Hour, 2000)
+			p.AddSealed(10, 20*time.Minute, 2000)
+			p.AddSealed(10, time.Minute, 2000)
+			p.Add(10, time.Second, 2000)
 			noteBytes(p)
-			c.tick()
+			c.Tick()
 			if one.end == 0 {
 				if c.exists(p) {
 					t.Error("there is a table")
@@ -107,14 +108,14 @@ func TestCopyLagHoldsSegmentsBack(t *testing.T) {
 }
 
 // noteBytes adds to the registry what the sealed segments take.
-func noteBytes(p *part) {
+func noteBytes(p *workertest.Part) {
 	p.Helper()
-	for _, seg := range p.view().Segments {
-		weights, err := p.shard.Weigh(p.Context(), []string{p.keys.Segment(seg.Number)}, 0)
+	for _, seg := range p.View().Segments {
+		weights, err := p.Shard.Weigh(p.Context(), []string{p.Keys.Segment(seg.Number)}, 0)
 		if err != nil {
 			p.Fatal(err)
 		}
-		p.do("HSET", p.keys.Segments, fmt.Sprintf("s:%d", seg.Number),
+		p.Do("HSET", p.Keys.Segments, fmt.Sprintf("s:%d", seg.Number),
 			fmt.Sprintf("sealed %d %d %d %d -1 %d", seg.Base, seg.Last, seg.FirstMs, seg.LastMs, weights[0]))
 	}
 }
@@ -123,32 +124,32 @@ func noteBytes(p *part) {
 func TestAnAppendTimeAheadOfRedisHoldsNothingBack(t *testing.T) {
 	c := newCopyRig(t)
 	p := c.tiered("events", nil)
-	p.addSealed(10, -time.Hour, 20)
-	c.tick()
+	p.AddSealed(10, -time.Hour, 20)
+	c.Tick()
 	c.holds(p, 0, 10)
 }
 
 func TestHistoryOfATopicIsCopied(t *testing.T) {
 	c := newCopyRig(t)
-	p := c.create("old", map[string]string{"segment.bytes": "-1", "retention.ms": "-1"})
-	p.add(500, 48*time.Hour, 100)
-	c.tick()
-	if v := p.view(); len(v.Segments) != 0 {
+	p := c.Create("old", map[string]string{"segment.bytes": "-1", "retention.ms": "-1"})
+	p.Add(500, 48*time.Hour, 100)
+	c.Tick()
+	if v := p.View(); len(v.Segments) != 0 {
 		t.Fatalf("an unsegmented topic has %d segments", len(v.Segments))
 	}
-	p.topic.Configs["remote.storage.enable"] = "true"
-	p.topic.Config = c.schema.Effective("old", p.topic.Configs)
-	c.tick()
+	p.Topic.Configs["remote.storage.enable"] = "true"
+	p.Topic.Config = c.Schema.Effective("old", p.Topic.Configs)
+	c.Tick()
 	c.holds(p, 0, 500)
 }
 
 func TestTopicsThatAreNotTieredAreNotRead(t *testing.T) {
 	c := newCopyRig(t)
-	c.do("CONFIG", "SET", "maxmemory-policy", "allkeys-lfu")
-	p := c.create("plain", nil)
-	p.addSealed(10, time.Hour, 10)
+	c.Do("CONFIG", "SET", "maxmemory-policy", "allkeys-lfu")
+	p := c.Create("plain", nil)
+	p.AddSealed(10, time.Hour, 10)
 	accesses := func() int64 {
-		m := c.do("OBJECT", "FREQ", p.keys.Segment(0))
+		m := c.Do("OBJECT", "FREQ", p.Keys.Segment(0))
 		n, err := m.AsInt64()
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +158,7 @@ func TestTopicsThatAreNotTieredAreNotRead(t *testing.T) {
 	}
 	before := accesses()
 	for range 30 {
-		c.tick()
+		c.Tick()
 	}
 	if after := accesses(); after != before {
 		t.Errorf("accesses rose from %d to %d", before, after)
@@ -167,13 +168,13 @@ func TestTopicsThatAreNotTieredAreNotRead(t *testing.T) {
 func TestNothingToCopyCostsNoRequest(t *testing.T) {
 	c := newCopyRig(t)
 	p := c.tiered("events", nil)
-	p.addSealed(10, time.Hour, 10)
-	c.tick()
-	c.tick()
+	p.AddSealed(10, time.Hour, 10)
+	c.Tick()
+	c.Tick()
 	c.store.Limit(-1, 0, nil)
-	p.add(10, 0, 10)
+	p.Add(10, 0, 10)
 	for range 5 {
-		c.tick()
+		c.Tick()
 	}
 	if n := c.store.Passed(); n != 0 {
 		t.Errorf("%d requests", n)
@@ -190,12 +191,12 @@ func TestCopiesKeepTheRate(t *testing.T) {
 		func(_ context.Context, d time.Duration) error { waited.Add(int64(d)); return nil },
 	)
 	p := c.tiered("events", nil)
-	ms := c.now()
+	ms := c.Now()
 	for i := range 2000 {
 		xadd(p, ms, "value", fmt.Sprintf("%x", i*i*7919))
 	}
-	p.seal()
-	c.tick()
+	p.Seal()
+	c.Tick()
 	files, _ := c.files(p)
 	var bytes int64
 	for _, f := range files {
@@ -223,7 +224,7 @@ func TestMemoryOfACopyIsBounded(t *testing.T) {
 			c.set = CopySettings{RowGroupBytes: 16 << 20, TargetFileBytes: 1 << 40, Threads: 1, MaxValueBytes: 100 << 20}
 			p := c.tiered("large", nil)
 			large(c, p, total/bytes, bytes)
-			p.seal()
+			p.Seal()
 			noteBytes(p)
 			runtime.GC()
 			var before runtime.MemStats
@@ -231,7 +232,7 @@ func TestMemoryOfACopyIsBounded(t *testing.T) {
 			defer debug.SetGCPercent(debug.SetGCPercent(20))
 			most := &watermark{}
 			c.storage.Copier.Settings = func() CopySettings { most.look(); return c.set }
-			c.tick()
+			c.Tick()
 			grew := int64(most.most.Load()) - int64(before.HeapAlloc)
 			t.Logf("%d MiB of memory for a segment of %d MiB", grew>>20, total>>20)
 			if grew > 128<<20 {
@@ -260,9 +261,9 @@ func (w *watermark) look() {
 }
 
 // large appends n values that do not compress.
-func large(c *copyRig, p *part, n, bytes int) {
+func large(c *copyRig, p *workertest.Part, n, bytes int) {
 	c.Helper()
-	ms := c.now() - 1000
+	ms := c.Now() - 1000
 	noise := make([]byte, bytes)
 	state := uint64(1)
 	var page rueidis.Commands
@@ -273,9 +274,9 @@ func large(c *copyRig, p *part, n, bytes int) {
 				noise[k+b] = byte(state >> (8 * b))
 			}
 		}
-		page = append(page, p.client.B().Arbitrary("XADD", p.keys.Stream, fmt.Sprintf("%d-%d", ms, i), "value", string(noise), "timestamp", "1").Build())
+		page = append(page, p.Client.B().Arbitrary("XADD", p.Keys.Stream, fmt.Sprintf("%d-%d", ms, i), "value", string(noise), "timestamp", "1").Build())
 		if len(page)*bytes >= 1<<20 || i == n-1 {
-			for _, answer := range p.client.DoMulti(c.Context(), page...) {
+			for _, answer := range p.Client.DoMulti(c.Context(), page...) {
 				if err := answer.Error(); err != nil {
 					c.Fatal(err)
 				}
@@ -283,6 +284,6 @@ func large(c *copyRig, p *part, n, bytes int) {
 			page = page[:0]
 		}
 	}
-	p.next = int64(n)
-	p.do("HSET", p.keys.State("T"), "last", fmt.Sprintf("%d-%d", ms, n-1))
+	p.Next = int64(n)
+	p.Do("HSET", p.Keys.State("T"), "last", fmt.Sprintf("%d-%d", ms, n-1))
 }

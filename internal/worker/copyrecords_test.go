@@ -12,15 +12,16 @@ import (
 	"github.com/korvet-io/korvet/internal/dictionary"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/record"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // xadd writes one entry with the fields given, as a broker does.
-func xadd(p *part, ms int64, fields ...string) {
+func xadd(p *workertest.Part, ms int64, fields ...string) {
 	p.Helper()
-	id := fmt.Sprintf("%d-%d", ms, p.next)
-	p.do(append([]string{"XADD", p.keys.Stream, id}, fields...)...)
-	p.do("HSET", p.keys.State("T"), "last", id)
-	p.next++
+	id := fmt.Sprintf("%d-%d", ms, p.Next)
+	p.Do(append([]string{"XADD", p.Keys.Stream, id}, fields...)...)
+	p.Do("HSET", p.Keys.State("T"), "last", id)
+	p.Next++
 }
 
 func headers(pairs ...string) string {
@@ -38,18 +39,18 @@ func headers(pairs ...string) string {
 func TestRecordsAreCopiedAsTheyAre(t *testing.T) {
 	c := newCopyRig(t)
 	p := c.tiered("odd", nil)
-	ms := c.now() - 10_000
+	ms := c.Now() - 10_000
 	many := headers("a", "null", "a", "", "b", "x", "a", "1")
 	xadd(p, ms, "value", "", "timestamp", "5")
 	xadd(p, ms, "value", "v", "key", "", "timestamp", "-1")
 	xadd(p, ms+1, "key", "k", "timestamp", "7")
 	xadd(p, ms+1, "headers", "\x00") // all are null, and the timestamp is that of the append
-	p.do("XADD", p.keys.Stream, fmt.Sprintf("%d-0", ms+2), "hello", "stranger")
+	p.Do("XADD", p.Keys.Stream, fmt.Sprintf("%d-0", ms+2), "hello", "stranger")
 	xadd(p, ms+3, "value", "w", "headers", many, "timestamp", "99999999999999")
-	p.do("XADD", p.keys.Stream, fmt.Sprintf("%d-2", ms+4), "value", "its offset does not rise")
+	p.Do("XADD", p.Keys.Stream, fmt.Sprintf("%d-2", ms+4), "value", "its offset does not rise")
 	xadd(p, ms+5, "value", "last", "timestamp", "1")
-	p.seal()
-	c.tick()
+	p.Seal()
+	c.Tick()
 	want := []datafile.Row{
 		{Record: record.Record{Offset: 0, Timestamp: 5, Value: []byte{}}, AppendMs: ms},
 		{Record: record.Record{Offset: 1, Timestamp: -1, Value: []byte("v"), Key: []byte{}}, AppendMs: ms},
@@ -70,41 +71,41 @@ func TestRecordsAreCopiedAsTheyAre(t *testing.T) {
 func TestRecordsBelowTheLogStartAreLeftOut(t *testing.T) {
 	c := newCopyRig(t)
 	p := c.tiered("trimmed", nil)
-	p.addSealed(10, time.Minute, 10)
-	p.addSealed(10, time.Minute, 10)
-	p.addSealed(10, time.Minute, 10)
-	p.do("HSET", p.keys.Segments, "start", "13")
-	c.tick()
+	p.AddSealed(10, time.Minute, 10)
+	p.AddSealed(10, time.Minute, 10)
+	p.AddSealed(10, time.Minute, 10)
+	p.Do("HSET", p.Keys.Segments, "start", "13")
+	c.Tick()
 	c.holds(p, 13, 30)
 }
 
 func TestLogsWithHolesAreCopied(t *testing.T) {
 	c := newCopyRig(t)
 	p := c.tiered("holes", nil)
-	p.add(10, time.Minute, 10)
-	first := p.view().First.Ms
-	p.do("XDEL", p.keys.Stream, fmt.Sprintf("%d-3", first), fmt.Sprintf("%d-9", first), fmt.Sprintf("%d-0", first))
-	p.seal()
-	p.addSealed(5, time.Minute, 10)
-	c.tick()
+	p.Add(10, time.Minute, 10)
+	first := p.View().First.Ms
+	p.Do("XDEL", p.Keys.Stream, fmt.Sprintf("%d-3", first), fmt.Sprintf("%d-9", first), fmt.Sprintf("%d-0", first))
+	p.Seal()
+	p.AddSealed(5, time.Minute, 10)
+	c.Tick()
 	if rows, files := c.rows(p), c.copied.files; len(rows) != 12 || files != 1 {
 		t.Errorf("%d rows in %d files", len(rows), files)
 	}
-	p.places(0, 0, 15)
+	p.Places(0, 0, 15)
 }
 
 func TestValuesOfEveryCodecAreCopiedDecoded(t *testing.T) {
 	c := newCopyRig(t)
 	for _, codec := range []compress.Codec{compress.Gzip, compress.Snappy, compress.LZ4, compress.Zstd} {
 		p := c.tiered("c-"+codec.String(), map[string]string{"storage.compression.type": codec.String(), "storage.compression.dictionary.enabled": "false"})
-		ms := c.now() - 5000
+		ms := c.Now() - 5000
 		for i := range 20 {
 			value := bytes.Repeat([]byte{byte(i)}, 1000*i) // the first is empty
 			xadd(p, ms, "value", string(codec.Append(nil, value, nil)))
 		}
 		xadd(p, ms, "key", "null value")
-		p.seal()
-		c.tick()
+		p.Seal()
+		c.Tick()
 		rows := c.rows(p)
 		if len(rows) != 21 || rows[20].Value != nil || rows[0].Value == nil || len(rows[0].Value) != 0 {
 			t.Fatalf("%s: %d rows", codec, len(rows))
@@ -137,24 +138,24 @@ func trained(t *testing.T, id uint32) *compress.Dictionary {
 
 func TestValuesWithDictionariesAreCopiedDecoded(t *testing.T) {
 	c := newCopyRig(t)
-	c.storage.Copier.Dictionaries = dictionary.New(dictionary.DefaultSettings(), dictionary.Dependencies{Store: c.shard, Log: slog.New(slog.DiscardHandler)})
+	c.storage.Copier.Dictionaries = dictionary.New(dictionary.DefaultSettings(), dictionary.Dependencies{Store: c.Shard, Log: slog.New(slog.DiscardHandler)})
 	p := c.tiered("dictionaries", map[string]string{"storage.compression.type": "zstd", "storage.compression.dictionary.enabled": "true"})
-	ms := c.now() - 5000
+	ms := c.Now() - 5000
 	var want []string
 	for id := range uint32(3) {
 		d := trained(t, 1000+id)
-		p.do("HSET", p.keys.Dictionaries, fmt.Sprint(1000+id), string(d.Blob()))
+		p.Do("HSET", p.Keys.Dictionaries, fmt.Sprint(1000+id), string(d.Blob()))
 		for i := range 5 {
 			value := fmt.Sprintf(`{"order":"%d-%s","state":"paid","currency":"EUR"}`, i, rand.Text())
 			want = append(want, value)
 			xadd(p, ms, "value", string(compress.Zstd.Append(nil, []byte(value), d)))
 		}
 	}
-	p.seal()
-	c.tick()
+	p.Seal()
+	c.Tick()
 	rows := c.rows(p)
 	if len(rows) != len(want) {
-		t.Fatalf("%d rows, failures %v, log %s", len(rows), c.copied.failures, c.logged)
+		t.Fatalf("%d rows, failures %v, log %s", len(rows), c.copied.failures, c.Logged)
 	}
 	for i := range rows {
 		if string(rows[i].Value) != want[i] {
@@ -166,10 +167,10 @@ func TestValuesWithDictionariesAreCopiedDecoded(t *testing.T) {
 func TestRecordThatCannotBeReadStopsItsPartitionOnly(t *testing.T) {
 	c := newCopyRig(t)
 	good := c.tiered("bad", map[string]string{"storage.compression.type": "gzip", "storage.compression.dictionary.enabled": "false"})
-	bad, odd := c.another(good.topic), c.another(good.topic)
-	ms := c.now() - 5000
+	bad, odd := c.Another(good.Topic), c.Another(good.Topic)
+	ms := c.Now() - 5000
 	for i := range 10 {
-		for _, p := range []*part{good, bad, odd} {
+		for _, p := range []*workertest.Part{good, bad, odd} {
 			value, section := string(compress.Gzip.Append(nil, fmt.Append(nil, "value ", i), nil)), headers("a", "b")
 			if p == bad && i == 4 {
 				value = "not gzip"
@@ -180,29 +181,29 @@ func TestRecordThatCannotBeReadStopsItsPartitionOnly(t *testing.T) {
 			xadd(p, ms, "value", value, "headers", section)
 		}
 	}
-	for _, p := range []*part{good, bad, odd} {
-		p.seal()
+	for _, p := range []*workertest.Part{good, bad, odd} {
+		p.Seal()
 	}
 	for range 4 {
-		c.tick()
+		c.Tick()
 	}
 	c.holds(good, 0, 10)
 	c.holds(bad, 0, 4)
 	if files, state := c.files(odd); len(files) != 0 || state.Ends[2] != 0 {
 		t.Errorf("files %+v of a partition whose first record cannot be read", files)
 	}
-	bad.places(0, 0, 4)
+	bad.Places(0, 0, 4)
 	want := "topic bad partition 1: a record cannot be read: offset 4"
 	if c.count(want) != 1 || c.count("topic bad partition 2: a record cannot be read: offset 0") != 1 {
-		t.Errorf("logged %d times that there is a bad record:\n%s", c.count(want), c.logged)
+		t.Errorf("logged %d times that there is a bad record:\n%s", c.count(want), c.Logged)
 	}
 	if c.copied.failures["decode"] < 8 || c.copied.files != 2 {
 		t.Errorf("told %+v", c.copied)
 	}
-	bad.do("HSET", bad.keys.Segments, "start", "10") // DeleteRecords takes them away
-	odd.do("HSET", odd.keys.Segments, "start", "10")
-	c.tick()
+	bad.Do("HSET", bad.Keys.Segments, "start", "10") // DeleteRecords takes them away
+	odd.Do("HSET", odd.Keys.Segments, "start", "10")
+	c.Tick()
 	if c.count("works again") != 1 {
-		t.Errorf("it does not say that it works again:\n%s", c.logged)
+		t.Errorf("it does not say that it works again:\n%s", c.Logged)
 	}
 }

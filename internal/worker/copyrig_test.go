@@ -23,11 +23,12 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/remote"
 	"github.com/korvet-io/korvet/internal/worker/lifecycle"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // copyRig is a rig whose worker copies to tables below a directory.
 type copyRig struct {
-	*base
+	*workertest.Rig
 	storage *Storage
 	root    string
 	tables  *registry
@@ -134,29 +135,29 @@ func newCopyRig(t *testing.T, args ...string) *copyRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newCopyRigOn(newBase(t, args...), "file://"+t.TempDir(), plain)
+	return newCopyRigOn(workertest.New(t, args...), "file://"+t.TempDir(), plain)
 }
 
-func newCopyRigOn(r *base, root string, plain objectstore.Store) *copyRig {
+func newCopyRigOn(r *workertest.Rig, root string, plain objectstore.Store) *copyRig {
 	c := &copyRig{
-		base: r, root: root, plain: plain, events: &events{}, copied: &copyObserver{failures: map[string]int{}},
+		Rig: r, root: root, plain: plain, events: &events{}, copied: &copyObserver{failures: map[string]int{}},
 		set: CopySettings{RowGroupBytes: 1 << 20, TargetFileBytes: 8 << 20, Threads: 2, MaxValueBytes: 100 << 20},
 	}
 	c.tables = &registry{root: root}
 	c.store = storetest.NewCut(plain)
 	c.storage = c.worker("1/a")
-	c.storage.Copier = c.copier(c.shard)
-	c.work = func(ctx context.Context) error { return c.storage.RunOnce(ctx) }
+	c.storage.Copier = c.copier(c.Shard)
+	c.Work = func(ctx context.Context) error { return c.storage.RunOnce(ctx) }
 	return c
 }
 
 // worker makes a storage worker on the rig's Redis.
-func (c *copyRig) worker(owner string) *Storage { return newStorageOn(c.base, owner) }
+func (c *copyRig) worker(owner string) *Storage { return newStorageOn(c.Rig, owner) }
 
-func newStorageOn(r *base, owner string) *Storage {
+func newStorageOn(r *workertest.Rig, owner string) *Storage {
 	return NewStorage(
 		Settings{Namespace: "korvet", Owner: owner, Tick: time.Minute, Lease: 2 * time.Minute},
-		Dependencies{Topics: &r.topics, Redis: r.shard, Observer: r.seen, Log: r.logger()},
+		Dependencies{Topics: &r.Topics, Redis: r.Shard, Observer: r.Seen, Log: r.Logger()},
 	)
 }
 
@@ -164,7 +165,7 @@ func newStorageOn(r *base, owner string) *Storage {
 func (c *copyRig) copier(redis *redisstream.Shard) *Copier {
 	return NewCopier(CopierDependencies{
 		Redis: redis, Tables: c.tablesOn(c.store), Settings: func() CopySettings { return c.set }, Observer: c.copied, Events: c.events,
-		Log: c.logger(), Version: "test",
+		Log: c.Logger(), Version: "test",
 	})
 }
 
@@ -191,19 +192,19 @@ func tablesOn(t testing.TB, root string, list *registry, s objectstore.Store) Ta
 }
 
 // tiered makes a topic of one partition that is copied.
-func (c *copyRig) tiered(name string, more map[string]string) *part {
+func (c *copyRig) tiered(name string, more map[string]string) *workertest.Part {
 	c.Helper()
 	configs := map[string]string{"remote.storage.enable": "true"}
 	for k, v := range more {
 		configs[k] = v
 	}
-	return c.create(name, configs)
+	return c.Create(name, configs)
 }
 
 // table is the topic's, opened anew.
-func (c *copyRig) table(p *part) Table {
+func (c *copyRig) table(p *workertest.Part) Table {
 	c.Helper()
-	table, err := c.tablesOn(c.plain).Table(c.Context(), p.topic)
+	table, err := c.tablesOn(c.plain).Table(c.Context(), p.Topic)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -211,9 +212,9 @@ func (c *copyRig) table(p *part) Table {
 }
 
 // opened is the table as every other user of it has it.
-func (c *copyRig) opened(p *part) *tables.Table {
+func (c *copyRig) opened(p *workertest.Part) *tables.Table {
 	c.Helper()
-	entry, err := c.tables.EnsureTable(c.Context(), p.topic)
+	entry, err := c.tables.EnsureTable(c.Context(), p.Topic)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func (c *copyRig) opened(p *part) *tables.Table {
 }
 
 // exists tells whether the table is on the store.
-func (c *copyRig) exists(p *part) bool {
+func (c *copyRig) exists(p *workertest.Part) bool {
 	c.Helper()
 	_, err := c.table(p).State(c.Context())
 	if err != nil && !errors.Is(err, chain.ErrNoTable) {
@@ -231,7 +232,7 @@ func (c *copyRig) exists(p *part) bool {
 }
 
 // files are those of the table, of one partition.
-func (c *copyRig) files(p *part) ([]tables.File, *tables.State) {
+func (c *copyRig) files(p *workertest.Part) ([]tables.File, *tables.State) {
 	c.Helper()
 	table := c.opened(p)
 	state, err := table.State(c.Context())
@@ -242,7 +243,7 @@ func (c *copyRig) files(p *part) ([]tables.File, *tables.State) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	return files.Data[p.number], state
+	return files.Data[p.Number], state
 }
 
 // source reads a file of a store.
@@ -256,7 +257,7 @@ func (s source) ReadRange(ctx context.Context, p []byte, off int64) error {
 }
 
 // rows reads the whole table of a partition.
-func (c *copyRig) rows(p *part) (all []datafile.Row) {
+func (c *copyRig) rows(p *workertest.Part) (all []datafile.Row) {
 	c.Helper()
 	list, _ := c.files(p)
 	sort.Slice(list, func(i, k int) bool { return list[i].First < list[k].First })
@@ -289,21 +290,21 @@ func clone(b []byte) []byte {
 }
 
 // holds checks that the table has the offsets [from, to), each once, in files that do not overlap.
-func (c *copyRig) holds(p *part, from, to int64) {
+func (c *copyRig) holds(p *workertest.Part, from, to int64) {
 	c.Helper()
 	rows := c.rows(p)
 	for i := range rows {
 		if rows[i].Offset != from+int64(i) {
-			c.Fatalf("%s: row %d of the table has offset %d, want %d", p.topic.Name, i, rows[i].Offset, from+int64(i))
+			c.Fatalf("%s: row %d of the table has offset %d, want %d", p.Topic.Name, i, rows[i].Offset, from+int64(i))
 		}
 	}
 	if int64(len(rows)) != to-from {
-		c.Fatalf("%s: %d rows in the table, want %d", p.topic.Name, len(rows), to-from)
+		c.Fatalf("%s: %d rows in the table, want %d", p.Topic.Name, len(rows), to-from)
 	}
-	if _, state := c.files(p); state.Ends[p.number] != to {
-		c.Errorf("%s: the table ends at %d, want %d", p.topic.Name, state.Ends[p.number], to)
+	if _, state := c.files(p); state.Ends[p.Number] != to {
+		c.Errorf("%s: the table ends at %d, want %d", p.Topic.Name, state.Ends[p.Number], to)
 	}
 }
 
 // count is how often the log has a text.
-func (c *copyRig) count(text string) int { return strings.Count(c.logged.String(), text) }
+func (c *copyRig) count(text string) int { return strings.Count(c.Logged.String(), text) }

@@ -6,6 +6,7 @@ import (
 
 	objectstore "github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 func TestSegmentsAreCopiedToAnS3Server(t *testing.T) {
@@ -15,24 +16,24 @@ func TestSegmentsAreCopiedToAnS3Server(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCopyRigOn(newBase(t), root, plain)
+	c := newCopyRigOn(workertest.New(t), root, plain)
 	c.set.TargetFileBytes, c.set.RowGroupBytes = 30_000, 10_000
 	p := c.tiered("events", map[string]string{"local.retention.ms": "60000"})
-	other := c.another(p.topic)
+	other := c.Another(p.Topic)
 	for range 3 {
-		p.addSealed(1000, time.Hour, 50)
-		other.addSealed(500, time.Hour, 50)
+		p.AddSealed(1000, time.Hour, 50)
+		other.AddSealed(500, time.Hour, 50)
 	}
 	for n := range 3 { // what is sent is not answered, then the worker goes on
 		c.store.Limit(4+5*n, storetest.After, nil)
-		c.tick()
-		everywhere(c, p, p.next)
+		c.Tick()
+		everywhere(c, p, p.Next)
 	}
 	c.store.Limit(-1, storetest.Before, nil)
-	c.tick()
-	c.tick()
+	c.Tick()
+	c.Tick()
 	c.holds(p, 0, 3000)
 	c.holds(other, 0, 1500)
-	p.places(0, 3000, 3000)
-	other.places(0, 1500, 1500)
+	p.Places(0, 3000, 3000)
+	other.Places(0, 1500, 1500)
 }

@@ -21,7 +21,7 @@ type TableRegistry interface {
 type tierTables struct {
 	tier     *remote.Tier
 	registry TableRegistry
-	// create makes a table on the store unless it is there.
+	// Create makes a table on the store unless it is there.
 	create func(ctx context.Context, table *tables.Table, t *metadata.Topic) error
 }
 

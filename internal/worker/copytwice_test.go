@@ -13,6 +13,7 @@ import (
 
 	objectstore "github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // afterData is a store that calls something once it has a data file, before whoever put it is answered.
@@ -52,11 +53,11 @@ func TestTwoCopiesOfTheSameRangeHaveDifferentNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCopyRig(t)
 			p := c.tiered("t", nil)
-			p.addSealed(40, time.Hour, 50)
+			p.AddSealed(40, time.Hour, 50)
 			m := c.mortal(never, never, storetest.Before)
 			m.storage.Copier.Tables = c.tablesOn(&afterData{m.store, func() {
 				m.store.Limit(0, storetest.Before, nil)
-				m.fuse.blow()
+				m.fuse.Blow()
 			}})
 			_ = m.storage.RunOnce(t.Context()) // it dies in it
 			left := dataFiles(c)
@@ -64,13 +65,13 @@ func TestTwoCopiesOfTheSameRangeHaveDifferentNames(t *testing.T) {
 				t.Fatalf("the worker that died left %d data files, the table has %d up to %d", len(left), len(files), state.Ends[0])
 			}
 			if more > 0 {
-				p.addSealed(more, time.Hour, 50)
+				p.AddSealed(more, time.Hour, 50)
 			}
 			c.storage.Gone = func(string) bool { return true }
-			c.tick()
-			c.tick()
-			c.holds(p, 0, p.next)
-			p.places(0, 0, p.next)
+			c.Tick()
+			c.Tick()
+			c.holds(p, 0, p.Next)
+			p.Places(0, 0, p.Next)
 			files, _ := c.files(p)
 			all := dataFiles(c)
 			if len(files) != 1 || len(all) != 2 {
@@ -82,13 +83,13 @@ func TestTwoCopiesOfTheSameRangeHaveDifferentNames(t *testing.T) {
 				}
 				sweptWhenOld(c, p, path)
 			}
-			c.holds(p, 0, p.next)
+			c.holds(p, 0, p.Next)
 		})
 	}
 }
 
 // sweptWhenOld checks that a data file which is in no table is deleted once it is older than the safe age, and is the only one.
-func sweptWhenOld(c *copyRig, p *part, path string) {
+func sweptWhenOld(c *copyRig, p *workertest.Part, path string) {
 	c.Helper()
 	table := c.opened(p)
 	_, state := c.files(p)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 func TestOutlivedDictionaries(t *testing.T) {
@@ -48,18 +49,18 @@ func TestOutlivedDictionaries(t *testing.T) {
 
 // shelved is a partition with a dictionary for each thousand of its records, and the worker's look at it.
 type shelved struct {
-	*part
+	*workertest.Part
 	all redisstream.DictionaryKeys
 }
 
 func (r *rig) shelved(name string, dictionaries int) *shelved {
 	r.Helper()
-	p := r.create(name, map[string]string{"storage.compression.type": "zstd", "storage.compression.dictionary.enabled": "true", "segment.bytes": "-1"})
-	s := &shelved{p, redisstream.NewDictionaryKeys("korvet", name, partition.Ref{ID: p.topic.ID}.TopicID())}
+	p := r.Create(name, map[string]string{"storage.compression.type": "zstd", "storage.compression.dictionary.enabled": "true", "segment.bytes": "-1"})
+	s := &shelved{p, redisstream.NewDictionaryKeys("korvet", name, partition.Ref{ID: p.Topic.ID}.TopicID())}
 	for id := 1; id <= dictionaries; id++ {
-		r.do("HSET", s.all.All, fmt.Sprint(id), "blob", "newest", fmt.Sprint(id), "sum", "s", "ratio", "0.5")
+		r.Do("HSET", s.all.All, fmt.Sprint(id), "blob", "newest", fmt.Sprint(id), "sum", "s", "ratio", "0.5")
 		s.uses(id)
-		p.add(1000, time.Minute, 10)
+		p.Add(1000, time.Minute, 10)
 	}
 	return s
 }
@@ -67,19 +68,19 @@ func (r *rig) shelved(name string, dictionaries int) *shelved {
 // uses notes what the next append says of a dictionary.
 func (s *shelved) uses(id int) {
 	s.Helper()
-	s.do("HSET", s.keys.Dictionaries, fmt.Sprint(id), "blob")
-	s.do("HSET", s.keys.State("T"), fmt.Sprint("d:", id), fmt.Sprint(s.next))
+	s.Do("HSET", s.Keys.Dictionaries, fmt.Sprint(id), "blob")
+	s.Do("HSET", s.Keys.State("T"), fmt.Sprint("d:", id), fmt.Sprint(s.Next))
 }
 
 func (s *shelved) startAt(offset int64) {
-	s.do("HSET", s.keys.Segments, "topic", partition.Ref{ID: s.topic.ID}.TopicID(), "start", fmt.Sprint(offset))
+	s.Do("HSET", s.Keys.Segments, "topic", partition.Ref{ID: s.Topic.ID}.TopicID(), "start", fmt.Sprint(offset))
 }
 
 // has compares the dictionaries of the partition and of the topic.
 func (s *shelved) has(when, partition, topic string) {
 	s.Helper()
 	for i, want := range []string{partition, topic} {
-		answer := s.do("HKEYS", []string{s.keys.Dictionaries, s.all.All}[i])
+		answer := s.Do("HKEYS", []string{s.Keys.Dictionaries, s.all.All}[i])
 		fields, err := answer.AsStrSlice()
 		if err != nil {
 			s.Fatal(err)
@@ -95,26 +96,26 @@ func (s *shelved) has(when, partition, topic string) {
 func TestDictionariesGoWithTheirRecords(t *testing.T) {
 	r := newRig(t)
 	s := r.shelved("t", 4)
-	r.tick()
+	r.Tick()
 	s.has("before anything is due", "1 2 3 4", "1 2 3 4")
 	s.startAt(999)
-	r.tick()
+	r.Tick()
 	s.has("while one record is left", "1 2 3 4", "1 2 3 4")
 	s.startAt(1000)
-	r.tick()
+	r.Tick()
 	s.has("after it", "2 3 4", "2 3 4")
 	s.uses(2) // by a broker that has not heard of any other
-	s.add(1000, time.Minute, 10)
+	s.Add(1000, time.Minute, 10)
 	s.startAt(4000)
-	r.tick()
+	r.Tick()
 	s.has("when the second is used again", "2", "2 4")
 	s.uses(4)
-	s.add(1, time.Minute, 10)
+	s.Add(1, time.Minute, 10)
 	s.startAt(5000)
-	r.tick()
+	r.Tick()
 	s.has("at the end", "4", "4")
 	s.startAt(5001)
-	r.tick()
+	r.Tick()
 	s.has("without any record", "4", "4")
 }
 
@@ -122,15 +123,15 @@ func TestDictionariesStayAsLongAsASegmentHasTheirRecords(t *testing.T) {
 	r := newRig(t)
 	s := r.shelved("t", 1)
 	s.uses(2)
-	s.add(1000, time.Minute, 10)
-	s.seal()
+	s.Add(1000, time.Minute, 10)
+	s.Seal()
 	s.startAt(1500) // the segment is there as a whole: it may be read by hand
-	r.tick()
+	r.Tick()
 	s.has("with a segment of both", "1 2", "1")
 	s.uses(3)
-	s.add(10, time.Minute, 10)
+	s.Add(10, time.Minute, 10)
 	s.startAt(2000)
-	r.tick()
+	r.Tick()
 	s.has("without it", "3", "1")
 }
 
@@ -138,12 +139,12 @@ func TestDictionariesStayAsLongAsASegmentHasTheirRecords(t *testing.T) {
 func TestDictionariesOfWhichNothingIsNotedStay(t *testing.T) {
 	r := newRig(t)
 	s := r.shelved("t", 3)
-	r.do("HDEL", s.keys.State("T"), "d:1")
+	r.Do("HDEL", s.Keys.State("T"), "d:1")
 	s.startAt(2500)
-	r.tick()
+	r.Tick()
 	s.has("of two noted ones", "1 3", "1 3")
-	r.do("DEL", s.keys.State("T"))
-	r.tick()
+	r.Do("DEL", s.Keys.State("T"))
+	r.Tick()
 	s.has("without any note", "1 3", "1 3")
 }
 
@@ -152,16 +153,16 @@ func TestNothingIsAskedOfDictionariesThatDoNotChange(t *testing.T) {
 	s := r.shelved("t", 3)
 	s.startAt(1000)
 	for range 2 { // the second look finds that the first has dropped one
-		r.tick()
+		r.Tick()
 	}
 	before := r.calls()["hkeys"]
-	s.add(10, time.Second, 10)
-	r.tick()
+	s.Add(10, time.Second, 10)
+	r.Tick()
 	if n := r.calls()["hkeys"] - before; n != 0 {
 		t.Errorf("%d looks at dictionaries of which none is due", n)
 	}
 	s.startAt(2000)
-	r.tick()
+	r.Tick()
 	s.has("when the next is due", "3", "3")
 }
 
@@ -169,14 +170,14 @@ func TestDictionariesAreDroppedOnlyWhereAllThatWasSeenHolds(t *testing.T) {
 	r := newRig(t)
 	s := r.shelved("t", 3)
 	s.startAt(2000)
-	life := partition.Ref{ID: s.topic.ID}.TopicID()
+	life := partition.Ref{ID: s.Topic.ID}.TopicID()
 	claim := redisstream.Claim{TopicID: life, Fence: 10}
 	seen := redisstream.DictionaryDrop{Token: "T", Below: 2000, Since: 3, IDs: []uint32{1, 2}}
 	drop := func(what string, want error, change func(*redisstream.Claim, *redisstream.DictionaryDrop)) {
 		t.Helper()
 		c, d := claim, seen
 		change(&c, &d)
-		if n, err := r.shard.DropDictionaries(t.Context(), s.keys, c, d); n != 0 || !errors.Is(err, want) {
+		if n, err := r.Shard.DropDictionaries(t.Context(), s.Keys, c, d); n != 0 || !errors.Is(err, want) {
 			t.Errorf("%s: %d dropped, %v", what, n, err)
 		}
 		s.has(what, "1 2 3", "1 2 3")
@@ -187,21 +188,21 @@ func TestDictionariesAreDroppedOnlyWhereAllThatWasSeenHolds(t *testing.T) {
 	drop("used later", nil, func(_ *redisstream.Claim, d *redisstream.DictionaryDrop) { d.Below = 1999 })
 	drop("used since then", nil, func(_ *redisstream.Claim, d *redisstream.DictionaryDrop) { d.IDs = []uint32{3} })
 	drop("used by what is not noted", nil, func(_ *redisstream.Claim, d *redisstream.DictionaryDrop) { d.Since = 9 })
-	r.do("HSET", s.keys.Segments, "fence", "11")
+	r.Do("HSET", s.Keys.Segments, "fence", "11")
 	drop("a later worker", redisstream.ErrFenced, func(*redisstream.Claim, *redisstream.DictionaryDrop) {})
 
-	if n, err := r.shard.ForgetDictionaries(t.Context(), s.all, 10, []uint32{1, 3}); n != 1 || err != nil {
+	if n, err := r.Shard.ForgetDictionaries(t.Context(), s.all, 10, []uint32{1, 3}); n != 1 || err != nil {
 		t.Errorf("of an old one and the newest %d went, %v", n, err)
 	}
-	if n, err := r.shard.ForgetDictionaries(t.Context(), s.all, 9, []uint32{2}); n != 0 || !errors.Is(err, redisstream.ErrFenced) {
+	if n, err := r.Shard.ForgetDictionaries(t.Context(), s.all, 9, []uint32{2}); n != 0 || !errors.Is(err, redisstream.ErrFenced) {
 		t.Errorf("an earlier worker: %d went, %v", n, err)
 	}
 	s.has("at the end", "1 2 3", "2 3")
-	r.do("DEL", s.all.All)
-	if n, err := r.shard.ForgetDictionaries(t.Context(), s.all, 12, []uint32{2}); n != 0 || err != nil {
+	r.Do("DEL", s.all.All)
+	if n, err := r.Shard.ForgetDictionaries(t.Context(), s.all, 12, []uint32{2}); n != 0 || err != nil {
 		t.Errorf("of a topic that is deleted: %d went, %v", n, err)
 	}
-	if n, err := toInt(r.do("EXISTS", s.all.All)); n != 0 || err != nil {
+	if n, err := toInt(r.Do("EXISTS", s.all.All)); n != 0 || err != nil {
 		t.Errorf("a deleted topic's dictionaries are there again: %d, %v", n, err)
 	}
 }
@@ -210,7 +211,7 @@ func TestDictionariesGoWithRedisFull(t *testing.T) {
 	r := newRig(t)
 	s := r.shelved("t", 40) // more than one command drops
 	s.startAt(39_000)
-	r.do("CONFIG", "SET", "maxmemory", "1")
-	r.tick()
+	r.Do("CONFIG", "SET", "maxmemory", "1")
+	r.Tick()
 	s.has("with Redis full", "40", "40")
 }

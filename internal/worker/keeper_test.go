@@ -17,11 +17,12 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/record"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // tieredPart is a partition with a table, and a keeper of it.
 type tieredPart struct {
-	*part
+	*workertest.Part
 	storage *Storage
 	keeper  *Keeper
 	table   *tables.Table
@@ -57,20 +58,20 @@ func (u unreachable) Recent(context.Context) (*tables.State, error) { return nil
 
 func newTieredPart(t *testing.T, configs map[string]string) *tieredPart {
 	t.Helper()
-	r := newBase(t)
-	p := &tieredPart{part: r.create("t", configs), kept: map[string]int64{}, done: map[string]int{}, times: map[int64]int64{}}
-	p.topic.Config.RemoteStorage = true
+	r := workertest.New(t)
+	p := &tieredPart{Part: r.Create("t", configs), kept: map[string]int64{}, done: map[string]int{}, times: map[int64]int64{}}
+	p.Topic.Config.RemoteStorage = true
 	var err error
 	if p.store, err = objectstore.Open(t.Context(), "file:///", objectstore.S3{}); err != nil {
 		t.Fatal(err)
 	}
 	p.folder = "file://" + t.TempDir() + "/t"
 	p.table = tables.Open(&chain.Chain{Store: p.store, Hint: chain.NoHint{}, Location: p.folder, Now: time.Now}, "korvet", "t")
-	if err := p.table.Create(t.Context(), tables.Life{Topic: "t", ID: p.topic.ID.String()}, nil); err != nil {
+	if err := p.table.Create(t.Context(), tables.Life{Topic: "t", ID: p.Topic.ID.String()}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.keeper = NewKeeper(KeeperDependencies{
-		Redis: r.shard, Times: p, Observer: p, Log: r.logger(),
+		Redis: r.Shard, Times: p, Observer: p, Log: r.Logger(),
 		Tables: func(uuid.UUID) (KeptTable, bool) {
 			if p.broken != nil {
 				return unreachable{p.table, p.broken}, true
@@ -86,27 +87,27 @@ func newTieredPart(t *testing.T, configs map[string]string) *tieredPart {
 	})
 	p.storage = newStorageOn(r, "1/a")
 	p.storage.Keeper = p.keeper
-	r.work = func(ctx context.Context) error { return p.storage.RunOnce(ctx) }
+	r.Work = func(ctx context.Context) error { return p.storage.RunOnce(ctx) }
 	return p
 }
 
 // copied appends records of some ages to the log, seals them, has them in the table, and drops them from Redis.
 func (p *tieredPart) copied(n int, ages ...time.Duration) {
 	p.Helper()
-	first := p.next
+	first := p.Next
 	for _, age := range ages {
-		for o := p.next; o < p.next+int64(n); o++ {
-			p.times[o] = p.now() - age.Milliseconds()
+		for o := p.Next; o < p.Next+int64(n); o++ {
+			p.times[o] = p.Now() - age.Milliseconds()
 		}
-		p.add(n, age, 10)
+		p.Add(n, age, 10)
 	}
-	p.seal()
-	a := tables.Added{Location: fmt.Sprintf("%s/data/%d.parquet", p.folder, first), End: p.next}
+	p.Seal()
+	a := tables.Added{Location: fmt.Sprintf("%s/data/%d.parquet", p.folder, first), End: p.Next}
 	r, w := io.Pipe()
 	go func() {
 		f := datafile.NewWriter(w, 0, datafile.Options{PageBytes: 4000, RowGroupBytes: 100_000})
 		var err error
-		for o := first; o < p.next && err == nil; o++ {
+		for o := first; o < p.Next && err == nil; o++ {
 			err = f.Write(&datafile.Row{Record: record.Record{Offset: o, Value: []byte(strings.Repeat("v", 10))}, AppendMs: p.times[o]})
 		}
 		if err == nil {
@@ -128,12 +129,12 @@ func (p *tieredPart) copied(n int, ages ...time.Duration) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	v := p.view()
-	p.do("HSET", p.keys.Segments, "tiered", fmt.Sprint(p.next))
+	v := p.View()
+	p.Do("HSET", p.Keys.Segments, "tiered", fmt.Sprint(p.Next))
 	last := v.Segments[len(v.Segments)-1]
-	p.do("HDEL", p.keys.Segments, fmt.Sprintf("s:%d", last.Number))
-	p.do("HSET", p.keys.Segments, "local", fmt.Sprint(p.next))
-	p.do("UNLINK", p.keys.Segment(last.Number))
+	p.Do("HDEL", p.Keys.Segments, fmt.Sprintf("s:%d", last.Number))
+	p.Do("HSET", p.Keys.Segments, "local", fmt.Sprint(p.Next))
+	p.Do("UNLINK", p.Keys.Segment(last.Number))
 }
 
 // files are the first offsets of the table's data files.
@@ -156,7 +157,7 @@ func (p *tieredPart) files() (firsts []int64) {
 // expectRemote checks where the log starts and which files the table has.
 func (p *tieredPart) expectRemote(start int64, firsts ...int64) {
 	p.Helper()
-	if v := p.view(); v.LogStart != start {
+	if v := p.View(); v.LogStart != start {
 		p.Errorf("the log starts at %d, want %d", v.LogStart, start)
 	}
 	if got := p.files(); fmt.Sprint(got) != fmt.Sprint(firsts) {
@@ -165,14 +166,14 @@ func (p *tieredPart) expectRemote(start int64, firsts ...int64) {
 }
 
 func TestTotalRetentionIsExactInsideTheTableAndFilesGoATickLater(t *testing.T) {
-	p := newTieredPart(t, map[string]string{"retention.ms": hours(5)})
+	p := newTieredPart(t, map[string]string{"retention.ms": workertest.Hours(5)})
 	p.copied(10, 9*hour, 8*hour)
 	p.copied(10, 7*hour, 4*hour)
 	p.copied(10, 3*hour)
-	p.add(10, 0, 10)
-	p.tick()
+	p.Add(10, 0, 10)
+	p.Tick()
 	p.expectRemote(30, 0, 20, 40)
-	p.tick()
+	p.Tick()
 	p.expectRemote(30, 20, 40)
 	if p.done["drop"] != 1 || p.kept["t"] != 2 || p.failed != 0 {
 		t.Errorf("done %v, kept %v, %d failed", p.done, p.kept, p.failed)
@@ -184,19 +185,19 @@ func TestRetentionBytesCountsBothTiers(t *testing.T) {
 	for range 4 {
 		p.copied(50, hour)
 	}
-	p.add(2000, 0, 400) // some 900 kB
-	p.tick()
+	p.Add(2000, 0, 400) // some 900 kB
+	p.Tick()
 	p.expectRemote(0, 0, 50, 100, 150)
-	p.topic.Config.RetentionBytes = p.measured() + 1000 // a file has more
+	p.Topic.Config.RetentionBytes = p.Measured() + 1000 // a file has more
 	for range 3 {
-		p.tick()
+		p.Tick()
 	}
 	p.expectRemote(150, 150)
-	p.topic.Config.RetentionBytes = p.measured() / 2 // now Redis alone has too much
+	p.Topic.Config.RetentionBytes = p.Measured() / 2 // now Redis alone has too much
 	for range 3 {
-		p.tick()
+		p.Tick()
 	}
-	if v := p.view(); v.LogStart <= 200 || len(p.files()) != 0 {
+	if v := p.View(); v.LogStart <= 200 || len(p.files()) != 0 {
 		t.Errorf("the log starts at %d, %d files", v.LogStart, len(p.files()))
 	}
 }
@@ -205,45 +206,45 @@ func TestFilesBelowDeleteRecordsGo(t *testing.T) {
 	p := newTieredPart(t, map[string]string{"retention.ms": "-1"})
 	p.copied(10, hour)
 	p.copied(10, hour)
-	p.do("HSET", p.keys.Segments, "start", "15")
-	p.tick()
+	p.Do("HSET", p.Keys.Segments, "start", "15")
+	p.Tick()
 	p.expectRemote(15, 0, 10)
-	p.tick()
+	p.Tick()
 	p.expectRemote(15, 10)
 }
 
 func TestAllOfALogMayGoFromTheTable(t *testing.T) {
-	p := newTieredPart(t, map[string]string{"retention.ms": hours(1)})
+	p := newTieredPart(t, map[string]string{"retention.ms": workertest.Hours(1)})
 	p.copied(10, 3*hour)
 	p.copied(10, 2*hour)
 	for range 3 {
-		p.tick()
+		p.Tick()
 	}
 	p.expectRemote(20)
-	p.add(1, 0, 10)
-	p.tick()
+	p.Add(1, 0, 10)
+	p.Tick()
 	p.expectRemote(20)
 }
 
 func TestAStoreThatIsAwayIsToldOnceAndHoldsNothingUp(t *testing.T) {
-	p := newTieredPart(t, map[string]string{"retention.ms": hours(5)})
+	p := newTieredPart(t, map[string]string{"retention.ms": workertest.Hours(5)})
 	p.copied(10, 9*hour)
-	other := p.create("other", map[string]string{"retention.ms": hours(5)})
-	other.add(10, 6*hour, 10)
+	other := p.Create("other", map[string]string{"retention.ms": workertest.Hours(5)})
+	other.Add(10, 6*hour, 10)
 	p.broken = errors.New("the store is away")
-	p.tick()
-	p.tick()
-	other.expect(10, -1)
-	if n := strings.Count(p.logged.String(), "was not kept in order"); n != 2 || p.failed < 2 { // of either topic
+	p.Tick()
+	p.Tick()
+	other.Expect(10, -1)
+	if n := strings.Count(p.Logged.String(), "was not kept in order"); n != 2 || p.failed < 2 { // of either topic
 		t.Errorf("told %d times, %d failed", n, p.failed)
 	}
 	p.broken = nil
-	p.topics.topics = p.topics.topics[:1]
+	p.Topics.List = p.Topics.List[:1]
 	for range 3 {
-		p.tick()
+		p.Tick()
 	}
 	p.expectRemote(10)
-	if n := strings.Count(p.logged.String(), "is in order again"); n != 1 {
+	if n := strings.Count(p.Logged.String(), "is in order again"); n != 1 {
 		t.Errorf("told %d times that it works again", n)
 	}
 }

@@ -46,20 +46,20 @@ func TestWorkerThatDiesDuringRetentionOfATableKeepsWhatIsYoung(t *testing.T) {
 		try := func(commands, operations int, how storetest.How) (died bool) {
 			number++
 			p := c.tiered(fmt.Sprintf("r%d", number), map[string]string{"local.retention.ms": "60000", "retention.ms": "-1"})
-			c.topics.topics = c.topics.topics[len(c.topics.topics)-1:]
+			c.Topics.List = c.Topics.List[len(c.Topics.List)-1:]
 			for _, age := range []time.Duration{4 * time.Hour, 3 * time.Hour, time.Hour} {
-				p.addSealed(40, age, 50)
-				c.storage.Copier, c.storage.Keeper = c.copier(c.shard), nil
-				c.tick()
+				p.AddSealed(40, age, 50)
+				c.storage.Copier, c.storage.Keeper = c.copier(c.Shard), nil
+				c.Tick()
 			}
-			c.tick()
+			c.Tick()
 			c.holds(p, 0, 120)
-			p.places(0, 120, 120)
-			p.topic.Config.RetentionMs = (2 * time.Hour).Milliseconds()
+			p.Places(0, 120, 120)
+			p.Topic.Config.RetentionMs = (2 * time.Hour).Milliseconds()
 			m := c.mortal(commands, operations, how)
 			m.storage.Keeper = keeperOn(c, m.store, m.storage.Redis.(*redisstream.Shard))
 			died = m.works(c, 4)
-			if v := p.view(); v.LogStart > 80 {
+			if v := p.View(); v.LogStart > 80 {
 				t.Fatalf("the log starts at %d: what is young begins at 80", v.LogStart)
 			}
 			rows := c.rows(p)
@@ -68,14 +68,14 @@ func TestWorkerThatDiesDuringRetentionOfATableKeepsWhatIsYoung(t *testing.T) {
 			}
 			c.storage = c.worker("1/next")
 			c.storage.Gone = func(string) bool { return true }
-			c.storage.Copier, c.storage.Keeper = c.copier(c.shard), keeperOn(c, c.plain, c.shard)
+			c.storage.Copier, c.storage.Keeper = c.copier(c.Shard), keeperOn(c, c.plain, c.Shard)
 			for range 4 {
 				if err := c.storage.RunOnce(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
 			c.holds(p, 80, 120)
-			p.places(80, 120, 120)
+			p.Places(80, 120, 120)
 			return died
 		}
 		if try(never, never, storetest.Before) {

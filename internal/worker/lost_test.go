@@ -11,6 +11,7 @@ import (
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // A log that Redis has lost altogether, or lost again.
@@ -19,10 +20,10 @@ func TestLogThatRedisLostWaitsForItsTable(t *testing.T) {
 	w := &rewound{copyRig: newCopyRig(t)}
 	w.open()
 	for how, lose := range map[string]func(){
-		"flushed":           func() { w.do("FLUSHALL") }, // its identity stays
+		"flushed":           func() { w.Do("FLUSHALL") }, // its identity stays
 		"an empty replica":  func() { w.rewind(nil) },
-		"a lost shard":      func() { w.do("DEL", w.part.keys.Stream, w.part.keys.Leader, w.part.keys.Segments, w.part.keys.Epochs) },
-		"a new broker, too": func() { w.do("FLUSHALL"); w.open() },
+		"a lost shard":      func() { w.Do("DEL", w.part.Keys.Stream, w.part.Keys.Leader, w.part.Keys.Segments, w.part.Keys.Epochs) },
+		"a new broker, too": func() { w.Do("FLUSHALL"); w.open() },
 	} {
 		w.begin(strings.NewReplacer(" ", "", ",", "").Replace(how))
 		w.log = nil
@@ -57,7 +58,7 @@ func TestPartitionThatIsNewNeedsNoStore(t *testing.T) {
 	for _, step := range w.steps() {
 		step()
 	}
-	w.do("FLUSHALL")
+	w.Do("FLUSHALL")
 	w.store.gone.Store(true)
 	old := w.ref
 	w.ref.Partition, w.log = 1, nil
@@ -75,10 +76,10 @@ func TestBrokerWithoutTheTierBeginsNoLogThatATableMayHave(t *testing.T) {
 	for _, step := range w.steps() {
 		step()
 	}
-	w.do("FLUSHALL")
+	w.Do("FLUSHALL")
 	s := partition.DefaultSettings()
 	s.Owner = "9/b"
-	shard := openShard(t, w.redis.URI())
+	shard := workertest.OpenShard(t, w.Redis.URI())
 	t.Cleanup(shard.Close)
 	w.broker = partition.NewManager(s, partition.Dependencies{Shard: shard, Observer: unheard{}, Log: slog.New(slog.DiscardHandler), Tiered: w.tables.mayHave})
 	if _, err := w.append("z"); err == nil || !strings.Contains(err.Error(), partition.ErrRemote.Error()) {
@@ -146,7 +147,7 @@ func TestTableIsNotCutForALogThatIsGone(t *testing.T) {
 		}
 		got := w.rows(w.part)
 		if len(got) != len(rows) || w.ended() != 20 {
-			t.Fatalf("%s: the table has %d rows and ends at %d, want %d and 20\n%s", when, len(got), w.ended(), len(rows), w.copyRig.logged)
+			t.Fatalf("%s: the table has %d rows and ends at %d, want %d and 20\n%s", when, len(got), w.ended(), len(rows), w.copyRig.Logged)
 		}
 		for i := range rows {
 			if string(got[i].Value) != string(rows[i].Value) {

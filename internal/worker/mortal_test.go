@@ -7,6 +7,7 @@ import (
 
 	objectstore "github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/storetest"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // long tells whether tests take minutes.
@@ -25,7 +26,7 @@ func onEachPlace(t *testing.T, test func(t *testing.T, c *copyRig)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(t, newCopyRigOn(newBase(t), root, plain))
+		test(t, newCopyRigOn(workertest.New(t), root, plain))
 	})
 }
 
@@ -50,7 +51,7 @@ func atEach(t *testing.T, what string, every, least int, dies func(n int) bool) 
 // is done.
 type mortal struct {
 	storage *Storage
-	fuse    *fuse
+	fuse    *workertest.Fuse
 	store   *storetest.Cut
 }
 
@@ -59,10 +60,10 @@ const never = 1 << 30
 
 // mortal makes one. dies tells how the last operation of the store is lost.
 func (c *copyRig) mortal(commands, operations int, how storetest.How) *mortal {
-	m := &mortal{fuse: newFuse(c, c.redis.Addr(), commands), store: storetest.NewCut(c.plain)}
-	shard := openShard(c, m.fuse.uri())
-	m.fuse.blown = func() { m.store.Limit(0, storetest.Before, nil) }
-	m.store.Limit(operations, how, m.fuse.blow)
+	m := &mortal{fuse: workertest.NewFuse(c, c.Redis.Addr(), commands), store: storetest.NewCut(c.plain)}
+	shard := workertest.OpenShard(c, m.fuse.URI())
+	m.fuse.Blown = func() { m.store.Limit(0, storetest.Before, nil) }
+	m.store.Limit(operations, how, m.fuse.Blow)
 	m.storage = c.worker("1/mortal")
 	m.storage.Redis = shard
 	m.storage.Gone = func(string) bool { return true }
@@ -76,7 +77,7 @@ func (m *mortal) works(c *copyRig, ticks int) (died bool) {
 	for range ticks {
 		_ = m.storage.RunOnce(c.Context()) // what it could not do shows in what it left
 	}
-	died = m.fuse.dead() || m.store.Dead()
-	m.fuse.blow()
+	died = m.fuse.Dead() || m.store.Dead()
+	m.fuse.Blow()
 	return died
 }

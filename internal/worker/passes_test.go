@@ -73,7 +73,7 @@ func holdUp(r *rig, ctx context.Context) *heldUp {
 	r.Helper()
 	h := newHeldUp()
 	r.storage.Compactor = h
-	r.create("t", map[string]string{"cleanup.policy": "compact"}).add(1, 0, 10)
+	r.Create("t", map[string]string{"cleanup.policy": "compact"}).Add(1, 0, 10)
 	r.look(ctx)
 	redistest.Eventually(r, "a pass", func() bool { return h.called() == "t" })
 	return h
@@ -84,9 +84,9 @@ func TestCompactedTopicsAreHandedToTheCompactor(t *testing.T) {
 	c := &compactor{}
 	r.storage.Compactor = c
 	for name, policy := range map[string]string{"a": "delete", "b": "compact", "c": "compact,delete"} {
-		r.create(name, map[string]string{"cleanup.policy": policy}).add(1, 0, 10)
+		r.Create(name, map[string]string{"cleanup.policy": policy}).Add(1, 0, 10)
 	}
-	r.tick()
+	r.Tick()
 	slices.Sort(c.topics)
 	if !slices.Equal(c.topics, []string{"b", "c"}) {
 		t.Errorf("compacted %v", c.topics)
@@ -96,11 +96,11 @@ func TestCompactedTopicsAreHandedToTheCompactor(t *testing.T) {
 func TestRetentionFreesMemoryWhileAPassLasts(t *testing.T) {
 	r := newRig(t)
 	h := holdUp(r, t.Context())
-	old := r.create("old", map[string]string{"retention.ms": "60000"})
-	old.add(20_000, time.Hour, 1000)
+	old := r.Create("old", map[string]string{"retention.ms": "60000"})
+	old.Add(20_000, time.Hour, 1000)
 	before := r.used()
 	r.look(t.Context())
-	old.expect(20_000, -1)
+	old.Expect(20_000, -1)
 	redistest.Eventually(t, "memory to be free", func() bool { return r.used() < before-10<<20 })
 	if len(h.ended) != 0 || h.called() != "t" {
 		t.Errorf("passes %s, %d ended", h.called(), len(h.ended))
@@ -113,7 +113,7 @@ func TestRetentionFreesMemoryWhileAPassLasts(t *testing.T) {
 
 func (r *rig) used() int64 {
 	r.Helper()
-	used, _, err := r.shard.Memory(r.Context())
+	used, _, err := r.Shard.Memory(r.Context())
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (r *rig) used() int64 {
 func TestLeaseIsRenewedWhileAPassLasts(t *testing.T) {
 	r := newRig(t)
 	r.storage.Settings.Lease = 2 * time.Second
-	until := func() string { m := r.do("HGET", "korvet:storage:worker", "until"); s, _ := m.ToString(); return s }
+	until := func() string { m := r.Do("HGET", "korvet:storage:worker", "until"); s, _ := m.ToString(); return s }
 	h := holdUp(r, t.Context())
 	first := until()
 	redistest.Eventually(t, "the lease to be renewed", func() bool { r.look(t.Context()); return until() != first })
@@ -135,11 +135,11 @@ func TestLeaseIsRenewedWhileAPassLasts(t *testing.T) {
 
 func TestPassEndsOnceItsTopicIsNotCompacted(t *testing.T) {
 	for name, change := range map[string]func(*rig){
-		"deleted": func(r *rig) { r.topics.topics = nil },
+		"deleted": func(r *rig) { r.Topics.List = nil },
 		"policy": func(r *rig) {
-			next := *r.topics.topics[0]
+			next := *r.Topics.List[0]
 			next.Config.Compact = false
-			r.topics.topics[0] = &next
+			r.Topics.List[0] = &next
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestPassEndsOnceItsTopicIsNotCompacted(t *testing.T) {
 			if err := <-h.ended; !errors.Is(err, errUnwanted) {
 				t.Errorf("the pass ended with %v", err)
 			}
-			if err := r.storage.passes.collect(); err != nil || r.seen.failures != 0 {
-				t.Errorf("%v, %d failures", err, r.seen.failures)
+			if err := r.storage.passes.collect(); err != nil || r.Seen.Failures != 0 {
+				t.Errorf("%v, %d failures", err, r.Seen.Failures)
 			}
 		})
 	}
@@ -160,7 +160,7 @@ func TestPassEndsOnceItsTopicIsNotCompacted(t *testing.T) {
 func TestPassEndsWithTheLease(t *testing.T) {
 	r := newRig(t)
 	h := holdUp(r, t.Context())
-	r.do("HSET", "korvet:storage:worker", "owner", "2/b", "fence", "9000000000000")
+	r.Do("HSET", "korvet:storage:worker", "owner", "2/b", "fence", "9000000000000")
 	ends := r.storage.lease.ends
 	r.storage.now = func() time.Time { return ends }
 	var other *redisstream.HeldError
@@ -179,7 +179,7 @@ func TestWorkerThatEndsEndsItsPassesFirst(t *testing.T) {
 	r := newRig(t)
 	h := newHeldUp()
 	r.storage.Compactor = h
-	r.create("t", map[string]string{"cleanup.policy": "compact"}).add(1, 0, 10)
+	r.Create("t", map[string]string{"cleanup.policy": "compact"}).Add(1, 0, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { r.storage.Run(ctx); close(done) }()
@@ -197,7 +197,7 @@ func TestAsManyPassesAsAreSetRunAtATime(t *testing.T) {
 	h := newHeldUp()
 	r.storage.Compactor = h
 	for _, name := range []string{"a", "b", "c"} {
-		r.create(name, map[string]string{"cleanup.policy": "compact"}).add(1, 0, 10)
+		r.Create(name, map[string]string{"cleanup.policy": "compact"}).Add(1, 0, 10)
 	}
 	r.look(t.Context())
 	redistest.Eventually(t, "two passes", func() bool { return len(h.called()) == 3 })
@@ -231,7 +231,7 @@ func TestErrorThatAllPassesWouldMeetEndsThem(t *testing.T) {
 	c := &compactor{during: func(context.Context, string) error { return redisstream.ErrFenced }}
 	r.storage.Compactor = c
 	for _, name := range []string{"a", "b"} {
-		r.create(name, map[string]string{"cleanup.policy": "compact"}).add(1, 0, 10)
+		r.Create(name, map[string]string{"cleanup.policy": "compact"}).Add(1, 0, 10)
 	}
 	if err := r.storage.RunOnce(t.Context()); !errors.Is(err, redisstream.ErrFenced) || len(c.topics) != 1 {
 		t.Errorf("passes over %v, %v", c.topics, err)

@@ -26,6 +26,7 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/internal/remote"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // A log of one partition through both tiers, whose Redis comes back as it was some steps ago.
@@ -73,7 +74,7 @@ func (a *away) Read(ctx context.Context, location string) ([]byte, error) {
 type rewound struct {
 	*copyRig
 	topic   *metadata.Topic
-	part    *part
+	part    *workertest.Part
 	ref     partition.Ref
 	store   *away // of the brokers
 	broker  *partition.Manager
@@ -94,7 +95,7 @@ func (w *rewound) open() {
 	s := partition.DefaultSettings()
 	s.Owner, s.Lease = fmt.Sprintf("%d/b", w.brokers), 200*time.Millisecond
 	s.RemoteEndWait, s.RemoteRetry = 200*time.Millisecond, 20*time.Millisecond
-	shard := openShard(w, w.redis.URI())
+	shard := workertest.OpenShard(w, w.Redis.URI())
 	w.broker = partition.NewManager(s, partition.Dependencies{
 		Shard: shard, Remote: remote.NewReader(tier, remote.DefaultReaderSettings(), nil), Observer: unheard{}, Log: slog.New(slog.NewTextHandler(&w.told, nil)),
 		Tiered: func(ref partition.Ref) bool { return w.tables.mayHave(ref) },
@@ -110,13 +111,13 @@ func (w *rewound) open() {
 
 // begin makes an empty log.
 func (w *rewound) begin(name string) {
-	w.do("FLUSHALL")
+	w.Do("FLUSHALL")
 	configs := map[string]string{"remote.storage.enable": "true", "local.retention.ms": "1"}
-	w.topic = &metadata.Topic{Name: name, ID: uuid.Must(uuid.NewV7()), Partitions: 1, Configs: configs, Config: w.schema.Effective(name, configs)}
-	w.topics.topics = []*metadata.Topic{w.topic}
-	w.part = &part{base: w.base, keys: redisstream.NewKeys("korvet", name, 0), topic: w.topic}
+	w.topic = &metadata.Topic{Name: name, ID: uuid.Must(uuid.NewV7()), Partitions: 1, Configs: configs, Config: w.Schema.Effective(name, configs)}
+	w.Topics.List = []*metadata.Topic{w.topic}
+	w.part = &workertest.Part{Rig: w.Rig, Keys: redisstream.NewKeys("korvet", name, 0), Topic: w.topic}
 	w.ref = partition.Ref{Topic: name, ID: w.topic.ID}
-	w.copyRig.logged.Reset()
+	w.copyRig.Logged.Reset()
 }
 
 // told keeps what is logged.
@@ -181,13 +182,13 @@ func (w *rewound) produce(prefix string, n int) int64 {
 
 func (w *rewound) roll() {
 	w.Helper()
-	noted := w.do("HGET", w.part.keys.Segments, "fence")
+	noted := w.Do("HGET", w.part.Keys.Segments, "fence")
 	fence, err := noted.AsInt64()
 	if err != nil {
 		fence = 1
 	}
 	claim := redisstream.Claim{TopicID: w.ref.TopicID(), Fence: fence}
-	if _, _, err := w.shard.Roll(w.Context(), w.part.keys, claim, w.part.view().Open); err != nil {
+	if _, _, err := w.Shard.Roll(w.Context(), w.part.Keys, claim, w.part.View().Open); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -236,7 +237,7 @@ func (w *rewound) read() (values []string) {
 
 // steps are what happens to a log: each is one that a rewind may take back.
 func (w *rewound) steps() []func() {
-	tick := func() { w.tick() }
+	tick := func() { w.Tick() }
 	return []func(){
 		func() { w.produce("a", 10) }, w.roll, tick, tick, tick,
 		func() { w.produce("b", 10) }, w.roll, tick, tick, tick,
@@ -246,8 +247,8 @@ func (w *rewound) steps() []func() {
 
 // rewind has Redis be what it was when it was saved; nil: empty.
 func (w *rewound) rewind(saved []byte) {
-	w.redis.Kill()
-	file := filepath.Join(w.redis.Dir(), "dump.rdb")
+	w.Redis.Kill()
+	file := filepath.Join(w.Redis.Dir(), "dump.rdb")
 	err := os.WriteFile(file, saved, 0o644)
 	if saved == nil {
 		err = os.RemoveAll(file)
@@ -255,12 +256,12 @@ func (w *rewound) rewind(saved []byte) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.redis.Restart()
+	w.Redis.Restart()
 }
 
 func (w *rewound) save() []byte {
-	w.do("SAVE")
-	saved, err := os.ReadFile(filepath.Join(w.redis.Dir(), "dump.rdb"))
+	w.Do("SAVE")
+	saved, err := os.ReadFile(filepath.Join(w.Redis.Dir(), "dump.rdb"))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func (w *rewound) save() []byte {
 }
 
 // inRedis is where the log ends that Redis has.
-func (w *rewound) inRedis() int64 { return redisstream.EndOffset(w.part.view().LastSeq) }
+func (w *rewound) inRedis() int64 { return redisstream.EndOffset(w.part.View().LastSeq) }
 
 // waits checks that nobody is given anything of a log that Redis has lost while the store is away.
 func (w *rewound) waits(what string) {
@@ -308,7 +309,7 @@ func (w *rewound) check(what string) {
 	}
 	for i, r := range w.rows(w.part) {
 		if r.Offset != int64(i) || string(r.Value) != w.log[i] {
-			w.Fatalf("%s: row %d of the table is %d=%s, want %s\n%s", what, i, r.Offset, r.Value, w.log[i], w.copyRig.logged)
+			w.Fatalf("%s: row %d of the table is %d=%s, want %s\n%s", what, i, r.Offset, r.Value, w.log[i], w.copyRig.Logged)
 		}
 	}
 }
@@ -380,7 +381,7 @@ func (w *rewound) rewinds(how string, i, j int) {
 		w.produce("y", 3)
 		w.check(what)
 		if end := w.ended(); end != int64(len(w.log)-3) {
-			w.Fatalf("%s: the table ends at %d, want %d\n%s", what, end, len(w.log)-3, w.copyRig.logged)
+			w.Fatalf("%s: the table ends at %d, want %d\n%s", what, end, len(w.log)-3, w.copyRig.Logged)
 		}
 	}
 }

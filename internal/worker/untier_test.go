@@ -9,6 +9,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // tableList is a list of tables.
@@ -35,24 +36,24 @@ func (l *tableList) DropTable(_ context.Context, t metadata.Table) error {
 }
 
 // half is a topic of which the table has two segments, and Redis the second and what came after.
-func (r *rig) half(configs map[string]string) (*part, *tableList) {
+func (r *rig) half(configs map[string]string) (*workertest.Part, *tableList) {
 	r.Helper()
-	p := r.create("t", configs)
-	p.topic.Partitions = 2 // the second one was never written to
+	p := r.Create("t", configs)
+	p.Topic.Partitions = 2 // the second one was never written to
 	for range 2 {
-		p.add(10, 0, 10)
-		p.seal()
+		p.Add(10, 0, 10)
+		p.Seal()
 	}
-	p.add(5, 0, 10)
-	r.tick()
-	claim := redisstream.Claim{TopicID: p.view().TopicID, Fence: r.storage.lease.fence}
-	if _, err := r.shard.SetTiered(r.Context(), p.keys, claim, 20); err != nil {
+	p.Add(5, 0, 10)
+	r.Tick()
+	claim := redisstream.Claim{TopicID: p.View().TopicID, Fence: r.storage.lease.fence}
+	if _, err := r.Shard.SetTiered(r.Context(), p.Keys, claim, 20); err != nil {
 		r.Fatal(err)
 	}
-	if _, err := r.shard.DropSegment(r.Context(), p.keys, claim, p.view().Segments[0]); err != nil {
+	if _, err := r.Shard.DropSegment(r.Context(), p.Keys, claim, p.View().Segments[0]); err != nil {
 		r.Fatal(err)
 	}
-	tables := &tableList{tables: []metadata.Table{{Name: "t", Topic: "t", TopicID: p.topic.ID, Location: "file:///tier/korvet/t"}}}
+	tables := &tableList{tables: []metadata.Table{{Name: "t", Topic: "t", TopicID: p.Topic.ID, Location: "file:///tier/korvet/t"}}}
 	r.storage.TableList = tables
 	return p, tables
 }
@@ -60,27 +61,27 @@ func (r *rig) half(configs map[string]string) (*part, *tableList) {
 func TestALogWithoutItsRemoteTierStartsAtWhatRedisHas(t *testing.T) {
 	r := newRig(t)
 	p, tables := r.half(map[string]string{"remote.log.delete.on.disable": "true"})
-	if v := p.view(); v.LogStart != 0 || v.LocalStart != 10 {
+	if v := p.View(); v.LogStart != 0 || v.LocalStart != 10 {
 		t.Fatalf("before: %+v", v.View)
 	}
 	tables.fails = errors.New("away")
-	r.tick()
-	if v := p.view(); len(tables.dropped) != 0 || v.LogStart != 10 || r.seen.failures != 1 {
-		t.Errorf("log start %d, %d failures", v.LogStart, r.seen.failures)
+	r.Tick()
+	if v := p.View(); len(tables.dropped) != 0 || v.LogStart != 10 || r.Seen.Failures != 1 {
+		t.Errorf("log start %d, %d failures", v.LogStart, r.Seen.Failures)
 	}
 	tables.fails = nil
-	r.tick()
-	if v := p.view(); len(tables.dropped) != 1 || v.LogStart != 10 || v.LocalStart != 10 || v.TieredEnd != 0 {
+	r.Tick()
+	if v := p.View(); len(tables.dropped) != 1 || v.LogStart != 10 || v.LocalStart != 10 || v.TieredEnd != 0 {
 		t.Errorf("after: %+v, %d tables dropped", v.View, len(tables.dropped))
 	}
-	p.expect(10, 10, 20)
+	p.Expect(10, 10, 20)
 }
 
 func TestRemoteDataIsKeptUnlessItsDeletionIsWished(t *testing.T) {
 	r := newRig(t)
 	p, tables := r.half(nil) // a server without its pattern, say
-	r.tick()
-	if v := p.view(); len(tables.tables) != 1 || v.LogStart != 0 || v.TieredEnd != 20 {
+	r.Tick()
+	if v := p.View(); len(tables.tables) != 1 || v.LogStart != 0 || v.TieredEnd != 20 {
 		t.Errorf("%+v, %d tables", v.View, len(tables.tables))
 	}
 }
@@ -90,7 +91,7 @@ func TestRemoteDataIsKeptUnlessItsDeletionIsWished(t *testing.T) {
 func TestACopyThatWasOfferedIsNotBegunOnceTheTierIsOff(t *testing.T) {
 	r := newRig(t)
 	p, tables := r.half(map[string]string{"remote.log.delete.on.disable": "true"})
-	r.storage.copies.offer([]CopyJob{{Topic: p.topic}}, 0)
+	r.storage.copies.offer([]CopyJob{{Topic: p.Topic}}, 0)
 	if err := r.storage.untierOff(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/remote"
 	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/compaction"
 )
 
 // keeper is a life of the storage worker on its own connections.
@@ -83,7 +84,7 @@ func (w *world) startKeeper(address string) *keeper {
 		worker.Settings{Namespace: "korvet", Owner: k.owner, Tick: time.Minute, Lease: 2 * time.Minute},
 		worker.Dependencies{
 			Topics: w.store, TableList: w.store, Redis: k.shard, Observer: &w.done, Log: log, Gone: w.isDead, Copier: k.copier, Keeper: upkeep,
-			Compactor: worker.NewCompactor(k.shard, 1<<20, &w.done, log),
+			Compactor: compaction.New(k.shard, 1<<20, &w.done, log),
 		},
 	)
 	return k

@@ -1,4 +1,4 @@
-package worker
+package compaction
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // besides is what a log holds that is written, trimmed and read between any two commands of a pass.
@@ -74,13 +76,13 @@ func TestWritesTrimsAndReadsBetweenAnyTwoCommandsOfAPass(t *testing.T) {
 				b.write()
 			}
 			step := make(chan chan struct{})
-			f := newFuse(t, b.Addr(), math.MaxInt)
-			f.before = func() {
+			f := workertest.NewFuse(t, b.Addr(), math.MaxInt)
+			f.Before = func() {
 				done := make(chan struct{})
 				step <- done
 				<-done
 			}
-			c := b.compactor(openShard(t, f.uri()))
+			c := b.compactor(workertest.OpenShard(t, f.URI()))
 			trims := int(seed) % 3 // without trims a rewrite comes to its end
 			for range 4 {
 				passed, target := make(chan error), b.target()

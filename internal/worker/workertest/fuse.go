@@ -1,4 +1,4 @@
-package worker
+package workertest
 
 import (
 	"bufio"
@@ -10,27 +10,27 @@ import (
 	"testing"
 )
 
-// fuse is a way to Redis that is cut for good after so many commands.
-type fuse struct {
+// Fuse is a way to Redis that is cut for good after so many commands.
+type Fuse struct {
 	listener net.Listener
 	redis    string
-	before   func() // each command, if it is set
-	blown    func() // is called when it blows, if it is set
+	Before   func() // each command, if it is set
+	Blown    func() // is called when it blows, if it is set
 	mu       sync.Mutex
 	left     int
 	used     int
 	conns    []net.Conn
 }
 
-// newFuse makes one before the Redis at an address.
-func newFuse(t testing.TB, redis string, commands int) *fuse {
+// NewFuse makes one before the Redis at an address.
+func NewFuse(t testing.TB, redis string, commands int) *Fuse {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fuse{listener: l, redis: redis, left: commands}
-	t.Cleanup(f.blow)
+	f := &Fuse{listener: l, redis: redis, left: commands}
+	t.Cleanup(f.Blow)
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -43,18 +43,18 @@ func newFuse(t testing.TB, redis string, commands int) *fuse {
 	return f
 }
 
-// uri is how the Redis behind it is reached.
-func (f *fuse) uri() string { return "redis://" + f.listener.Addr().String() }
+// URI is how the Redis behind it is reached.
+func (f *Fuse) URI() string { return "redis://" + f.listener.Addr().String() }
 
-// dead tells whether it has blown.
-func (f *fuse) dead() bool {
+// Dead tells whether it has blown.
+func (f *Fuse) Dead() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.left == 0
 }
 
-// blow ends every connection.
-func (f *fuse) blow() {
+// Blow ends every connection.
+func (f *Fuse) Blow() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.left = 0
@@ -65,7 +65,7 @@ func (f *fuse) blow() {
 }
 
 // serve passes a connection's commands on, one at a time: Redis has run each before the next is looked at.
-func (f *fuse) serve(c net.Conn) {
+func (f *Fuse) serve(c net.Conn) {
 	up, err := net.Dial("tcp", f.redis)
 	if err != nil {
 		_ = c.Close()
@@ -90,14 +90,14 @@ func (f *fuse) serve(c net.Conn) {
 		}
 		f.mu.Unlock()
 		if over {
-			if f.blown != nil {
-				f.blown()
+			if f.Blown != nil {
+				f.Blown()
 			}
-			f.blow()
+			f.Blow()
 			return
 		}
-		if f.before != nil {
-			f.before()
+		if f.Before != nil {
+			f.Before()
 		}
 		_, _ = up.Write(command)
 	}

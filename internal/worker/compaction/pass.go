@@ -1,4 +1,4 @@
-package worker
+package compaction
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type pass struct {
 	*Compactor
 	redis redisstream.Compaction
 	view  *redisstream.View
-	state compactionState
+	state state
 	began time.Time
 	// identity is that of the Redis whose records are looked at.
 	identity redisstream.Identity

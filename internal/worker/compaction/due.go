@@ -1,4 +1,4 @@
-package worker
+package compaction
 
 import (
 	"slices"
@@ -8,9 +8,9 @@ import (
 	"github.com/korvet-io/korvet/internal/worker/tick"
 )
 
-// compactionState is what a tick knows of a partition's compaction without asking Redis again. Offsets below clean were
+// state is what a tick knows of a partition's compaction without asking Redis again. Offsets below clean were
 // looked at by a pass; those from there on are dirty.
-type compactionState struct {
+type state struct {
 	cfg    *topicconfig.Effective
 	now    uint64
 	start  int64 // log start offset
@@ -22,9 +22,9 @@ type compactionState struct {
 	stones []redisstream.Tombstones
 }
 
-func newCompactionState(t *tick.Target) compactionState {
+func newState(t *tick.Target) state {
 	g := &t.Glance
-	s := compactionState{
+	s := state{
 		cfg: t.Config, now: g.Now, start: g.LogStart, clean: max(g.Clean.To, g.LogStart), end: redisstream.EndOffset(g.LastSeq),
 		kept: g.Clean.Kept, since: g.Clean.Ms, stones: g.Clean.Tombstones,
 	}
@@ -46,30 +46,30 @@ func newCompactionState(t *tick.Target) compactionState {
 }
 
 // mayBeDue tells whether it is worth asking Redis how much is dirty and may be compacted: an idle log costs no question.
-func (s *compactionState) mayBeDue() bool {
+func (s *state) mayBeDue() bool {
 	return s.cutoff > s.since && s.clean < s.end && (s.dirtyEnough(s.end) || s.overdue(s.since))
 }
 
 // dirtyEnough tells whether so much is dirty below an offset, of what lies below it, that a pass is due. As in Kafka the
 // ratio must be above min.cleanable.dirty.ratio. It is one of records: they stand for bytes by their mean.
-func (s *compactionState) dirtyEnough(to int64) bool {
+func (s *state) dirtyEnough(to int64) bool {
 	dirty := float64(to - s.clean)
 	return dirty > 0 && dirty/(dirty+float64(s.kept)) > s.cfg.MinCleanableDirtyRatio
 }
 
 // overdue tells whether a record of this append time was dirty for max.compaction.lag.ms.
-func (s *compactionState) overdue(ms uint64) bool {
+func (s *state) overdue(ms uint64) bool {
 	return s.now > ms && s.now-ms > uint64(s.cfg.MaxCompactionLagMs)
 }
 
 // expired tells whether tombstones that became clean at ms may go: consumers had delete.retention.ms to see them.
-func (s *compactionState) expired(ms uint64) bool {
+func (s *state) expired(ms uint64) bool {
 	return s.now > ms && s.now-ms > uint64(s.cfg.DeleteRetentionMs)
 }
 
 // tombstonesDue tells whether a pass is due only for tombstones: as in Kafka once the newest of them may go. Until then
 // the passes that are due anyway take those that may.
-func (s *compactionState) tombstonesDue() bool {
+func (s *state) tombstonesDue() bool {
 	for _, t := range slices.Backward(s.stones) {
 		if t.Count > 0 && t.To > s.start {
 			return s.expired(t.Ms)

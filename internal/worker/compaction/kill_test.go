@@ -1,8 +1,10 @@
-package worker
+package compaction
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // longLog has all that a pass deals with: superseded records, a tombstone whose time is over, sealed segments, holes.
@@ -25,8 +27,8 @@ func TestWorkerThatDiesAfterAnyCommandOfAPassLosesNothing(t *testing.T) {
 	want := whole.content()
 	for n, finished := 0, false; !finished; n++ {
 		l := longLog(t)
-		f := newFuse(t, l.Addr(), n)
-		err := l.compactor(openShard(t, f.uri())).Compact(t.Context(), l.target())
+		f := workertest.NewFuse(t, l.Addr(), n)
+		err := l.compactor(workertest.OpenShard(t, f.URI())).Compact(t.Context(), l.target())
 		finished = err == nil
 		l.stillNewest(want)
 		if l.fence++; n%2 == 0 { // something comes between the two

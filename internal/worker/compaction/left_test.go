@@ -1,4 +1,4 @@
-package worker
+package compaction
 
 import (
 	"log/slog"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/redistest"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 // dieCopying has a worker die in the middle of a rewrite.
@@ -21,8 +22,8 @@ func (l *keyedLog) dieCopying() {
 		if l.seen.rewrites > 0 {
 			l.Fatal("no worker died while it copied")
 		}
-		f := newFuse(l, l.Addr(), n)
-		_ = l.compactor(openShard(l, f.uri())).Compact(l.Context(), l.target())
+		f := workertest.NewFuse(l, l.Addr(), n)
+		_ = l.compactor(workertest.OpenShard(l, f.URI())).Compact(l.Context(), l.target())
 	}
 }
 

@@ -1,4 +1,4 @@
-package worker
+package compaction
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/korvet-io/korvet/internal/redistest"
 	"github.com/korvet-io/korvet/internal/topicconfig"
 	"github.com/korvet-io/korvet/internal/worker/tick"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
 const life = "0198c0de000070008000000000000001"
@@ -74,7 +75,7 @@ func newKeyedLog(t testing.TB, args ...string) *keyedLog {
 		TB: t, Server: s, keys: redisstream.NewKeys("korvet", "t", 0), fence: 1, memory: 1 << 24,
 		cfg: topicconfig.Effective{Compact: true, MaxCompactionLagMs: 1 << 62, DeleteRetentionMs: 1000},
 	}
-	l.shard = openShard(t, s.URI())
+	l.shard = workertest.OpenShard(t, s.URI())
 	l.out = redisstream.NewAppender(l.keys)
 	l.lead()
 	return l
@@ -154,7 +155,7 @@ func (l *keyedLog) target() *tick.Target {
 }
 
 func (l *keyedLog) compactor(s *redisstream.Shard) *Compactor {
-	c := NewCompactor(s, l.memory, &l.seen, slog.New(slog.DiscardHandler))
+	c := New(s, l.memory, &l.seen, slog.New(slog.DiscardHandler))
 	c.now = func() time.Time { return time.Time{} }
 	return c
 }

@@ -1,4 +1,4 @@
-package worker
+package compaction
 
 import (
 	"fmt"

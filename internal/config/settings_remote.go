@@ -84,7 +84,7 @@ func remoteSettings() []setting {
 		{name: group + "failover-max-wait", def: "2s", field: func(c *Config) any { return &of(c).EndWait }, check: between(0, 60_000),
 			doc: "How long a broker that finds another Redis than before waits for the store to tell where each topic's table ends, before it leads its partitions: records that Redis lost and the table has then stay in the log. When the store does not answer, the log goes on where Redis ends, unless Redis is known to have lost the log or its end: then it waits for the store, and this bounds each try (2 s at least). See [durability](durability.md)."},
 		{name: group + "iceberg.metadata-cache-bytes", def: "32MB", field: func(c *Config) any { return &of(c).Metadata }, check: atLeast(0),
-			doc: "Tables' newest metadata files that are kept in memory. Some engines ask for a table's at every query."},
+			doc: "Tables' newest metadata files that are kept in memory. Some engines ask for a table's at every query, and the storage worker needs it at every tick: those that have no room cost it requests to the store. What is kept is some times as large in memory."},
 	}
 }
 

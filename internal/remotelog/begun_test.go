@@ -1,10 +1,16 @@
 package remotelog
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/storetest"
+	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/worker/lifecycle"
@@ -240,3 +246,30 @@ func TestNoCopyIsToldOfThatCannotBeNoted(t *testing.T) {
 		t.Errorf("queued is %v, %v", waiting, err)
 	}
 }
+
+// A look at a table that nobody committed to costs no request to the store; what another process commits is told of all the same.
+func TestALookAtAnIdleTableAsksTheStoreNothing(t *testing.T) {
+	w := newWorld(t)
+	h := &hint{}
+	w.table = tables.Open(&chain.Chain{Store: w.store, Hint: h, Location: w.entry.Location, Now: time.Now}, "korvet", "t")
+	w.copied(0, 0, 10)
+	counting := storetest.NewCounting(w.store)
+	looked := tables.Open(&chain.Chain{Store: counting, Hint: h, Location: w.entry.Location, Now: time.Now, Cache: chain.NewCache(1 << 20)}, "korvet", "t")
+	w.announcer.Open = func(metadata.Table) Table { return looked }
+	w.sync()
+	counting.Take()
+	w.sync()
+	w.sync()
+	if asked := counting.Take(); len(asked) > 0 {
+		t.Errorf("looks at an idle table asked %+v", asked)
+	}
+	w.copied(0, 10, 20)
+	w.sync()
+	w.expect(0, "LIST_STARTED ", "COPY_SEGMENT_FINISHED 0-0.parquet", "COPY_SEGMENT_FINISHED 0-10.parquet")
+}
+
+// hint is the one that processes share.
+type hint struct{ n atomic.Int64 }
+
+func (h *hint) Load(context.Context, string) (int64, error)      { return h.n.Load(), nil }
+func (h *hint) Store(_ context.Context, _ string, n int64) error { h.n.Store(n); return nil }

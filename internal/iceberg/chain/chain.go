@@ -96,7 +96,8 @@ func (c *Chain) Current(ctx context.Context) (*Version, error) {
 		return c.currentOf(ctx)
 	}
 	began := c.Now()
-	known, _ := c.Hint.Load(ctx, c.Location) // without it the table is found, too
+	hint, _ := c.Hint.Load(ctx, c.Location) // without it the table is found, too
+	known := hint
 	if known <= 0 {
 		known = c.readHintFile(ctx)
 	}
@@ -110,7 +111,7 @@ func (c *Chain) Current(ctx context.Context) (*Version, error) {
 		return nil, fmt.Errorf("find table's metadata: %w", err)
 	}
 	newest.read = began
-	if newest.Number != known {
+	if newest.Number != hint {
 		_ = c.Hint.Store(ctx, c.Location, newest.Number)
 	}
 	if newest.Metadata == nil {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/copying"
+	"github.com/korvet-io/korvet/internal/worker/upkeep"
 )
 
 const (
@@ -19,14 +20,14 @@ const (
 
 // openKeeper makes what keeps the tables of the remote tier in order, and shares the limit of the copier's writes; nil: there is
 // none.
-func (b *Broker) openKeeper(p *parts, copier *worker.Copier, log *slog.Logger) *worker.Keeper {
+func (b *Broker) openKeeper(p *parts, copier *copying.Copier, log *slog.Logger) *upkeep.Keeper {
 	if p.tier == nil {
 		return nil
 	}
-	d := worker.KeeperDependencies{
+	d := upkeep.Dependencies{
 		Redis: p.shard, Times: p.reader, Observer: b.metrics, Log: log,
-		Settings: func() worker.KeepSettings { return b.keepSettings(copier) },
-		Tables: func(topic uuid.UUID) (worker.KeptTable, bool) {
+		Settings: func() upkeep.Settings { return b.keepSettings(copier) },
+		Tables: func(topic uuid.UUID) (upkeep.Table, bool) {
 			entry, ok := p.store.TableOf(topic)
 			if !ok {
 				return nil, false
@@ -37,13 +38,13 @@ func (b *Broker) openKeeper(p *parts, copier *worker.Copier, log *slog.Logger) *
 	if p.announcer != nil {
 		d.Events = p.announcer
 	}
-	return worker.NewKeeper(d)
+	return upkeep.New(d)
 }
 
-func (b *Broker) keepSettings(copier *worker.Copier) worker.KeepSettings {
+func (b *Broker) keepSettings(copier *copying.Copier) upkeep.Settings {
 	r := &b.cfg.Storage.Remote
 	u := &r.Upkeep
-	return worker.KeepSettings{
+	return upkeep.Settings{
 		NoMerge: !u.MergeEnabled, OrphanAge: u.OrphanMaxAge,
 		Snapshots: tables.Rules{MaxAge: u.SnapshotMaxAge, MinCount: u.SnapshotMinCount, MaxCount: u.SnapshotMaxCount, MaxBytes: metadataBytes},
 		Merge: tables.MergeRules{

@@ -17,7 +17,9 @@ import (
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/copying"
 	"github.com/korvet-io/korvet/internal/worker/tick"
+	"github.com/korvet-io/korvet/internal/worker/upkeep"
 )
 
 // Topics lists the topics there are. The list must not be changed.
@@ -84,11 +86,11 @@ type Dependencies struct {
 	TableList TopicTables
 	// Keeper applies retention to what is in the remote tier, and keeps the tables in order. It may be nil.
 	Keeper interface {
-		Keep(ctx context.Context, jobs []KeepJob)
+		Keep(ctx context.Context, jobs []upkeep.Job)
 		Wait()
 	}
 	// Copier copies sealed segments of topics with remote.storage.enable=true. It is nil without a remote tier.
-	Copier *Copier
+	Copier *copying.Copier
 	// Gone tells whether another worker's process is provably dead, so that its lease need not be waited for. It may be nil.
 	Gone func(owner string) bool
 	// Ticked is called after each look at all partitions, with the number of the lease. It must not block; it may be nil.
@@ -108,7 +110,7 @@ type Storage struct {
 	freed   int64
 	// passes are those of compaction, copies those of the copier.
 	passes *passes[tick.Target]
-	copies *passes[CopyJob]
+	copies *passes[copying.Job]
 
 	wake chan struct{}
 	mu   sync.Mutex
@@ -120,7 +122,7 @@ type Storage struct {
 func NewStorage(s Settings, d Dependencies) *Storage {
 	return &Storage{
 		Settings: s, Dependencies: d, now: time.Now, sizes: sizes{},
-		passes: newPasses(func(t tick.Target) partition.Ref { return t.Ref }), copies: newPasses(func(j CopyJob) partition.Ref { return topicRef(j.Topic) }),
+		passes: newPasses(func(t tick.Target) partition.Ref { return t.Ref }), copies: newPasses(func(j copying.Job) partition.Ref { return topicRef(j.Topic) }),
 		wake: make(chan struct{}, 1), refs: map[partition.Ref]struct{}{},
 	}
 }

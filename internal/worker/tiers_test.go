@@ -1,4 +1,4 @@
-package worker
+package worker_test
 
 import (
 	"errors"
@@ -8,56 +8,57 @@ import (
 
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/tiertest"
 )
 
 func TestCopyingEndsWithTheLease(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", nil)
+	c := tiertest.New(t)
+	p := c.Tiered("events", nil)
 	p.AddSealed(10, time.Hour, 10)
 	at, goOn := make(chan struct{}), make(chan struct{})
-	c.gated(".parquet", func() { close(at); <-goOn })
-	if err := c.storage.BeginTick(t.Context()); err != nil {
+	c.Gated(".parquet", func() { close(at); <-goOn })
+	if err := c.Storage.BeginTick(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	<-at
-	c.storage.Leave()
+	c.Storage.Leave()
 	close(goOn)
-	if err := c.storage.EndCopies(); !errors.Is(err, redisstream.ErrLeaseLost) {
+	if err := c.Storage.EndCopies(); !errors.Is(err, redisstream.ErrLeaseLost) {
 		t.Errorf("the copy ended with %v", err)
 	}
-	if files, _ := c.files(p); len(files) != 0 {
+	if files, _ := c.Files(p); len(files) != 0 {
 		t.Errorf("%d files were committed", len(files))
 	}
 }
 
 func TestSlowStoreHoldsUpNothingElse(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", nil)
+	c := tiertest.New(t)
+	p := c.Tiered("events", nil)
 	other := c.Create("plain", map[string]string{"retention.ms": "1800000"})
 	p.AddSealed(10, time.Hour, 10)
 	goOn := make(chan struct{})
-	c.gated(".parquet", func() { <-goOn })
+	c.Gated(".parquet", func() { <-goOn })
 	for range 3 {
 		other.AddSealed(10, time.Hour, 10)
-		if err := c.storage.BeginTick(t.Context()); err != nil {
+		if err := c.Storage.BeginTick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	other.Expect(30, -1)
 	close(goOn)
-	if err := c.storage.EndCopies(); err != nil {
+	if err := c.Storage.EndCopies(); err != nil {
 		t.Fatal(err)
 	}
-	c.holds(p, 0, 10)
+	c.Holds(p, 0, 10)
 }
 
 func TestTopicThatIsNotToBeCopiedAnyMoreEndsItsCopies(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", nil)
+	c := tiertest.New(t)
+	p := c.Tiered("events", nil)
 	p.AddSealed(10, time.Hour, 10)
 	at, goOn := make(chan struct{}), make(chan struct{})
-	c.gated(".parquet", func() { close(at); <-goOn })
-	if err := c.storage.BeginTick(t.Context()); err != nil {
+	c.Gated(".parquet", func() { close(at); <-goOn })
+	if err := c.Storage.BeginTick(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	<-at
@@ -65,23 +66,23 @@ func TestTopicThatIsNotToBeCopiedAnyMoreEndsItsCopies(t *testing.T) {
 	changed.Config.RemoteCopyDisable = true
 	c.Topics.List = nil
 	c.Topics.List = append(c.Topics.List, &changed)
-	c.storage.KeepCopies()
+	c.Storage.KeepCopies()
 	close(goOn)
-	if err := c.storage.EndCopies(); err != nil {
+	if err := c.Storage.EndCopies(); err != nil {
 		t.Errorf("the copy ended with %v", err)
 	}
 	c.Tick()
-	if files, _ := c.files(p); len(files) != 0 {
+	if files, _ := c.Files(p); len(files) != 0 {
 		t.Errorf("%d files were committed", len(files))
 	}
 	c.Topics.List[0] = p.Topic
 	c.Tick()
-	c.holds(p, 0, 10)
+	c.Holds(p, 0, 10)
 }
 
 func TestLocalRetentionByBytes(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", map[string]string{"local.retention.bytes": "50000"})
+	c := tiertest.New(t)
+	p := c.Tiered("events", map[string]string{"local.retention.bytes": "50000"})
 	for range 5 {
 		p.AddSealed(10, time.Minute, 2000)
 	}
@@ -90,7 +91,7 @@ func TestLocalRetentionByBytes(t *testing.T) {
 	p.Places(0, 0, 50)
 	c.Tick()
 	v := p.View()
-	open, sealed := c.storage.Sizes(partition.Ref{Topic: p.Topic.Name, ID: p.Topic.ID})
+	open, sealed := c.Storage.Sizes(partition.Ref{Topic: p.Topic.Name, ID: p.Topic.ID})
 	var rest int64
 	for _, seg := range v.Segments[1:] {
 		rest += sealed[seg.Number]
@@ -101,12 +102,12 @@ func TestLocalRetentionByBytes(t *testing.T) {
 	if v.LocalStart == 0 || v.LogStart != 0 {
 		t.Errorf("view %+v", v.View)
 	}
-	c.holds(p, 0, 50)
+	c.Holds(p, 0, 50)
 }
 
 func TestLocalRetentionThatIsTheTotalDropsNothingEarlier(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", map[string]string{"retention.ms": "7200000", "retention.bytes": "1000000"})
+	c := tiertest.New(t)
+	p := c.Tiered("events", map[string]string{"retention.ms": "7200000", "retention.bytes": "1000000"})
 	p.AddSealed(10, time.Hour, 10)
 	for range 3 {
 		c.Tick()
@@ -116,8 +117,8 @@ func TestLocalRetentionThatIsTheTotalDropsNothingEarlier(t *testing.T) {
 
 // Values in the table are plain: dictionaries go with the last frames in Redis.
 func TestDictionariesGoWhenTheirRecordsAreInTheTableAlone(t *testing.T) {
-	c := newCopyRig(t)
-	p := c.tiered("events", map[string]string{"local.retention.ms": "60000"}) // its values are stored as they are
+	c := tiertest.New(t)
+	p := c.Tiered("events", map[string]string{"local.retention.ms": "60000"}) // its values are stored as they are
 	uses := func(id int) {
 		p.Do("HSET", p.Keys.Dictionaries, fmt.Sprint(id), "blob")
 		p.Do("HSET", p.Keys.State("T"), fmt.Sprint("d:", id), fmt.Sprint(p.Next))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/redisstream"
+	"github.com/korvet-io/korvet/internal/worker/copying"
 	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
@@ -91,7 +92,7 @@ func TestRemoteDataIsKeptUnlessItsDeletionIsWished(t *testing.T) {
 func TestACopyThatWasOfferedIsNotBegunOnceTheTierIsOff(t *testing.T) {
 	r := newRig(t)
 	p, tables := r.half(map[string]string{"remote.log.delete.on.disable": "true"})
-	r.storage.copies.offer([]CopyJob{{Topic: p.Topic}}, 0)
+	r.storage.copies.offer([]copying.Job{{Topic: p.Topic}}, 0)
 	if err := r.storage.untierOff(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,13 @@ import (
 	"github.com/korvet-io/korvet/internal/remote"
 	"github.com/korvet-io/korvet/internal/worker"
 	"github.com/korvet-io/korvet/internal/worker/compaction"
+	"github.com/korvet-io/korvet/internal/worker/copying"
+	"github.com/korvet-io/korvet/internal/worker/upkeep"
 )
 
 // keeper is a life of the storage worker on its own connections.
 type keeper struct {
-	copier *worker.Copier
+	copier *copying.Copier
 	*worker.Storage
 	shard *redisstream.Shard
 	tier  *tier
@@ -63,16 +65,16 @@ func (w *world) startKeeper(address string) *keeper {
 	k := &keeper{shard: w.connectTo(address), owner: fmt.Sprintf("keeper/%06d", w.lives)}
 	log := slog.New(slog.NewTextHandler(&k.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	k.tier = w.openTier(log)
-	k.copier = worker.NewCopier(worker.CopierDependencies{
-		Redis: k.shard, Tables: worker.NewTables(k.tier.Tier, w.store, remote.CreateTable), Settings: func() worker.CopySettings { return w.remote.copies },
+	k.copier = copying.New(copying.Dependencies{
+		Redis: k.shard, Tables: copying.NewTables(k.tier.Tier, w.store, remote.CreateTable), Settings: func() copying.Settings { return w.remote.copies },
 		Observer: &w.done, Log: log, Version: "model",
 		Dictionaries: dictionary.New(dictionarySettings(), dictionary.Dependencies{
 			Store: k.shard, Observer: silent{}, Log: log, Now: time.Now, Alive: func(string, string) bool { return true },
 		}),
 	})
-	upkeep := worker.NewKeeper(worker.KeeperDependencies{
-		Redis: k.shard, Times: k.tier, Settings: func() worker.KeepSettings { return w.remote.upkeep }, Observer: &w.done, Log: log, Now: w.clock,
-		Tables: func(topic uuid.UUID) (worker.KeptTable, bool) {
+	keeper := upkeep.New(upkeep.Dependencies{
+		Redis: k.shard, Times: k.tier, Settings: func() upkeep.Settings { return w.remote.upkeep }, Observer: &w.done, Log: log, Now: w.clock,
+		Tables: func(topic uuid.UUID) (upkeep.Table, bool) {
 			entry, has := w.store.TableOf(topic)
 			if !has {
 				return nil, false
@@ -83,7 +85,7 @@ func (w *world) startKeeper(address string) *keeper {
 	k.Storage = worker.NewStorage(
 		worker.Settings{Namespace: "korvet", Owner: k.owner, Tick: time.Minute, Lease: 2 * time.Minute},
 		worker.Dependencies{
-			Topics: w.store, TableList: w.store, Redis: k.shard, Observer: &w.done, Log: log, Gone: w.isDead, Copier: k.copier, Keeper: upkeep,
+			Topics: w.store, TableList: w.store, Redis: k.shard, Observer: &w.done, Log: log, Gone: w.isDead, Copier: k.copier, Keeper: keeper,
 			Compactor: compaction.New(k.shard, 1<<20, &w.done, log),
 		},
 	)

@@ -17,7 +17,8 @@ import (
 	"github.com/korvet-io/korvet/internal/metadata"
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/remote"
-	"github.com/korvet-io/korvet/internal/worker"
+	"github.com/korvet-io/korvet/internal/worker/copying"
+	"github.com/korvet-io/korvet/internal/worker/upkeep"
 )
 
 // remoteTier is the remote tier of a program: how it is used, and what the program knows of it.
@@ -27,8 +28,8 @@ type remoteTier struct {
 	ahead   atomic.Int64 // how far its clock is ahead of ours, ns
 	born    sync.Map     // location -> how far it was when the object was written
 	reads   remote.ReaderSettings
-	copies  worker.CopySettings
-	upkeep  worker.KeepSettings
+	copies  copying.Settings
+	upkeep  upkeep.Settings
 	checked string // the newest metadata file that was compared
 }
 
@@ -47,9 +48,9 @@ func (w *world) prepareTier() {
 	t.reads.CacheBytes = [...]int64{1, 64 << 10, 64 << 20}[w.rnd.IntN(3)]
 	group := [...]int64{1 << 10, 16 << 10, 1 << 20}[w.rnd.IntN(3)]
 	target := [...]int64{4 << 10, 32 << 10, 1 << 20}[w.rnd.IntN(3)]
-	t.copies = worker.CopySettings{RowGroupBytes: group, TargetFileBytes: target, KeyBloom: w.rnd.IntN(2) == 0, Threads: 1 + w.rnd.IntN(3), MaxValueBytes: 16 << 20}
+	t.copies = copying.Settings{RowGroupBytes: group, TargetFileBytes: target, KeyBloom: w.rnd.IntN(2) == 0, Threads: 1 + w.rnd.IntN(3), MaxValueBytes: 16 << 20}
 	t.copies.JSON.Columns, t.copies.JSON.NameBytes = 8, 64
-	t.upkeep = worker.KeepSettings{
+	t.upkeep = upkeep.Settings{
 		OrphanAge: time.Hour, Snapshots: tables.Rules{MaxAge: time.Hour, MinCount: 1 + w.rnd.IntN(3), MaxCount: 20, MaxBytes: 512 << 10},
 		Merge: tables.MergeRules{
 			TargetBytes: target, MinFiles: 2 + w.rnd.IntN(3), MaxBytes: 8 * target,

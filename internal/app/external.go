@@ -15,7 +15,7 @@ func externalCatalog(c *config.Config, objects store.Store) (func(namespace, nam
 	if k.Type == "korvet" {
 		return nil, nil
 	}
-	s := catalogs.Settings{Type: k.Type, URI: k.URI, Properties: map[string]string{}}
+	s := catalogs.Settings{Type: k.Type, URI: k.URI, Timeout: k.Timeout, Properties: map[string]string{}}
 	for part := range strings.SplitSeq(k.Properties, ",") {
 		if name, value, ok := strings.Cut(part, "="); ok {
 			s.Properties[strings.TrimSpace(name)] = value

@@ -45,7 +45,7 @@ func (b *Broker) keepSettings(copier *copying.Copier) upkeep.Settings {
 	r := &b.cfg.Storage.Remote
 	u := &r.Upkeep
 	return upkeep.Settings{
-		NoMerge: !u.MergeEnabled, OrphanAge: u.OrphanMaxAge,
+		NoMerge: !u.MergeEnabled, NoDelete: r.Catalog.Type != "korvet" && !r.Catalog.DeleteFiles, OrphanAge: u.OrphanMaxAge,
 		Snapshots: tables.Rules{MaxAge: u.SnapshotMaxAge, MinCount: u.SnapshotMinCount, MaxCount: u.SnapshotMaxCount, MaxBytes: metadataBytes},
 		Merge: tables.MergeRules{
 			TargetBytes: int64(r.FileSize), MinFiles: u.MergeMinFiles, MaxBytes: mergePart * int64(r.FileSize), Slow: copier.Slow,

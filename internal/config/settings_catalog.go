@@ -4,9 +4,11 @@ import "time"
 
 // Catalog is the Iceberg REST catalog on the HTTP port.
 type Catalog struct {
-	Type            string // korvet, rest, sql, glue or hive: what holds the tables
-	URI             string // of the one that is not korvet's
-	Properties      string // for it: name=value, by commas
+	Type            string        // korvet, rest, sql, glue or hive: what holds the tables
+	URI             string        // of the one that is not korvet's
+	Properties      string        // for it: name=value, by commas
+	Timeout         time.Duration // of one request to it
+	DeleteFiles     bool          // that only its past versions name, or none
 	Enabled         bool
 	Token           string // of which engines know the secret; empty: anybody
 	ReadOnly        bool
@@ -34,6 +36,10 @@ func catalogSettings() []setting {
 			doc: "Where that catalog is: `http://host:8181` (rest), `sqlite:///file`, `postgres://user:password@host/database` or `mysql://user:password@tcp(host:3306)/database` (sql), `thrift://host:9083` (hive)."},
 		{name: group + "properties", field: func(c *Config) any { return &of(c).Properties }, secret: true,
 			doc: "More that it needs, as `name=value,name=value`: `warehouse`, `token`, `credential`, `scope` (rest), `glue.region` (glue)."},
+		{name: group + "request-timeout", def: "1m", field: func(c *Config) any { return &of(c).Timeout }, check: between(100, 3_600_000),
+			doc: "How long one request to another catalog may take. What needed it is then tried again, as when it refuses: copying at the next tick, a fetch with the consumer's next one."},
+		{name: group + "delete-files", def: "true", field: func(c *Config) any { return &of(c).DeleteFiles },
+			doc: "With another catalog, delete what expired snapshots and crashed commits leave in a table's folder, as in tables of korvet's own. `false` where files there may belong to what the catalog's newest version of the table does not tell: branches of the whole catalog, a table that another catalog has as well. `gc.enabled=false` says so of one table. See [other catalogs](table-maintenance.md#other-catalogs)."},
 		{name: group + "enabled", def: "true", field: func(c *Config) any { return &of(c).Enabled },
 			doc: "Serve the remote tier's tables as an Iceberg REST catalog on the HTTP port, below `/iceberg`. Only with `korvet.storage.remote.path`. See [querying](querying.md)."},
 		{name: group + "token", field: func(c *Config) any { return &of(c).Token }, secret: true,

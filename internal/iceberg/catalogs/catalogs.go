@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog"
@@ -36,13 +38,15 @@ type Settings struct {
 	Type       string // one of Types
 	URI        string
 	Properties map[string]string // as the Iceberg library knows them: warehouse, credential, token, scope ...
+	Timeout    time.Duration     // of one request, 0: DefaultTimeout
 }
 
 // Catalog is one that others run. It is safe for concurrent use, and reached when it is first needed.
 type Catalog struct {
 	settings Settings
-	mu       sync.Mutex
-	opened   catalog.Catalog
+	opening  chan struct{} // held by who opens it
+	opened   atomic.Pointer[catalog.Catalog]
+	calls    chan struct{} // to a metastore
 }
 
 // Open makes a catalog whose metadata files, where it does not write them itself, go to a store. It asks nothing yet.
@@ -59,8 +63,11 @@ func Open(s Settings, objects store.Store) (*Catalog, error) {
 			return nil, fmt.Errorf("open catalog: %w", err)
 		}
 	}
+	if s.Timeout <= 0 {
+		s.Timeout = DefaultTimeout
+	}
 	useStore(objects)
-	return &Catalog{settings: s}, nil
+	return &Catalog{settings: s, opening: make(chan struct{}, 1), calls: make(chan struct{}, callsAtOnce)}, nil
 }
 
 // database translates the URL of a database into driver and dialect.
@@ -96,25 +103,6 @@ func useStore(objects store.Store) {
 	})
 }
 
-func (c *Catalog) open(ctx context.Context) (catalog.Catalog, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.opened != nil {
-		return c.opened, nil
-	}
-	p := iceberg.Properties(maps.Clone(c.settings.Properties))
-	p["type"], p["uri"] = c.settings.Type, c.settings.URI
-	if c.settings.Type == "hive" {
-		p["hive.uri"] = c.settings.URI
-	}
-	opened, err := catalog.Load(context.WithoutCancel(ctx), p.Get("name", "korvet"), p)
-	if err != nil {
-		return nil, fmt.Errorf("reach %s catalog: %w", c.settings.Type, err)
-	}
-	c.opened = opened
-	return opened, nil
-}
-
 // Table is one table of the catalog.
 func (c *Catalog) Table(namespace, name string) chain.Catalog {
 	return &held{catalog: c, name: table.Identifier{namespace, name}}
@@ -126,69 +114,87 @@ type held struct {
 	name    table.Identifier
 }
 
+// loaded is what a catalog has of a table.
+type loaded struct {
+	metadata table.Metadata
+	location string
+}
+
+func loadedFrom(t *table.Table, err error) (loaded, error) {
+	if err != nil {
+		return loaded{}, err
+	}
+	return loaded{t.Metadata(), t.MetadataLocation()}, nil
+}
+
 // Load implements chain.Catalog.
 func (h *held) Load(ctx context.Context) (table.Metadata, string, error) {
-	cat, err := h.catalog.open(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	t, err := cat.LoadTable(ctx, h.name)
+	l, err := use(ctx, h.catalog, func(ctx context.Context, cat catalog.Catalog) (loaded, error) {
+		return loadedFrom(cat.LoadTable(ctx, h.name))
+	})
 	if errors.Is(err, catalog.ErrNoSuchTable) || errors.Is(err, catalog.ErrNoSuchNamespace) {
-		return nil, "", fmt.Errorf("%w: %w", chain.ErrNoTable, err)
+		err = fmt.Errorf("%w: %w", chain.ErrNoTable, err)
 	}
-	if err != nil {
-		return nil, "", err
-	}
-	return t.Metadata(), t.MetadataLocation(), nil
+	return l.metadata, l.location, err
 }
 
 // Create implements chain.Catalog.
 func (h *held) Create(ctx context.Context, m table.Metadata) (table.Metadata, string, error) {
-	cat, err := h.catalog.open(ctx)
+	l, err := use(ctx, h.catalog, func(ctx context.Context, cat catalog.Catalog) (loaded, error) { return h.create(ctx, cat, m) })
+	if errors.Is(err, catalog.ErrTableAlreadyExists) {
+		err = fmt.Errorf("%w: %w", chain.ErrConflict, err)
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	err = cat.CreateNamespace(ctx, h.name[:1], nil)
+	if got := l.metadata; !got.CurrentSchema().Equals(m.CurrentSchema()) || store.Plain(got.Location()) != store.Plain(m.Location()) || got.Version() != 2 {
+		return nil, "", fmt.Errorf("the catalog made another table of it: at %s, format %d, %s", got.Location(), got.Version(), got.CurrentSchema())
+	}
+	return l.metadata, l.location, nil
+}
+
+func (h *held) create(ctx context.Context, cat catalog.Catalog, m table.Metadata) (loaded, error) {
+	place := iceberg.Properties{}
+	if h.catalog.settings.Type == "hive" { // which wants one of each database
+		place["location"], _, _ = cutLast(m.Location(), "/")
+	}
+	err := cat.CreateNamespace(ctx, h.name[:1], place)
 	if err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
-		return nil, "", fmt.Errorf("create namespace %s: %w", h.name[0], err)
+		return loaded{}, fmt.Errorf("create namespace %s: %w", h.name[0], err)
 	}
 	spec, properties := m.PartitionSpec(), maps.Clone(m.Properties())
 	properties["format-version"] = "2"
-	t, err := cat.CreateTable(ctx, h.name, m.CurrentSchema(), catalog.WithLocation(m.Location()), catalog.WithPartitionSpec(&spec),
-		catalog.WithSortOrder(m.SortOrder()), catalog.WithProperties(properties))
-	if errors.Is(err, catalog.ErrTableAlreadyExists) {
-		return nil, "", fmt.Errorf("%w: %w", chain.ErrConflict, err)
+	return loadedFrom(cat.CreateTable(ctx, h.name, m.CurrentSchema(), catalog.WithLocation(m.Location()), catalog.WithPartitionSpec(&spec),
+		catalog.WithSortOrder(m.SortOrder()), catalog.WithProperties(properties)))
+}
+
+// cutLast cuts a text at the last place of another.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
 	}
-	if err != nil {
-		return nil, "", err
-	}
-	if got := t.Metadata(); !got.CurrentSchema().Equals(m.CurrentSchema()) || got.Location() != m.Location() || got.Version() != 2 {
-		return nil, "", fmt.Errorf("the catalog made another table of it: at %s, format %d, %s", got.Location(), got.Version(), got.CurrentSchema())
-	}
-	return t.Metadata(), t.MetadataLocation(), nil
+	return s, "", false
 }
 
 // Commit implements chain.Catalog.
 func (h *held) Commit(ctx context.Context, required []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
-	cat, err := h.catalog.open(ctx)
-	if err != nil {
-		return nil, "", fmt.Errorf("%w: %w", chain.ErrConflict, err) // nothing was sent
-	}
-	m, location, err := cat.CommitTable(ctx, h.name, required, updates)
-	if errors.Is(err, table.ErrCommitFailed) {
+	l, err := use(ctx, h.catalog, func(ctx context.Context, cat catalog.Catalog) (loaded, error) {
+		m, location, err := cat.CommitTable(ctx, h.name, required, updates)
+		return loaded{m, location}, err
+	})
+	if errors.Is(err, table.ErrCommitFailed) || errors.Is(err, errUnreached) { // of the latter nothing was sent
 		err = fmt.Errorf("%w: %w", chain.ErrConflict, err)
 	}
-	return m, location, err
+	return l.metadata, l.location, err
 }
 
 // Drop implements chain.Catalog.
 func (h *held) Drop(ctx context.Context) error {
-	cat, err := h.catalog.open(ctx)
-	if err != nil {
-		return err
+	_, err := use(ctx, h.catalog, func(ctx context.Context, cat catalog.Catalog) (struct{}, error) {
+		return struct{}{}, cat.DropTable(ctx, h.name)
+	})
+	if errors.Is(err, catalog.ErrNoSuchTable) {
+		return nil
 	}
-	if err := cat.DropTable(ctx, h.name); err != nil && !errors.Is(err, catalog.ErrNoSuchTable) {
-		return err
-	}
-	return nil
+	return err
 }

@@ -85,16 +85,22 @@ func (c *Chain) currentOf(ctx context.Context) (*Version, error) {
 	return v, err
 }
 
-// external is a version that a catalog has. Its number is the one that most catalogs write in front of the file's name.
+// external is a version that a catalog has. Its number is that in front of the file's name; 0: there is none.
 func external(m table.Metadata, location string) (*Version, error) {
 	raw, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode table's metadata: %w", err)
 	}
-	number, _, _ := strings.Cut(path.Base(location), "-")
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
-		n = 0
-	}
+	n, _ := leadingNumber(location)
 	return &Version{Number: n, Location: location, Raw: raw, Metadata: m}, nil
+}
+
+// leadingNumber is the one that most catalogs write in front of a metadata file's name.
+func leadingNumber(location string) (int64, bool) {
+	number, _, dashed := strings.Cut(path.Base(location), "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || !dashed {
+		return 0, false
+	}
+	return n, true
 }

@@ -15,37 +15,54 @@ import (
 // meanwhile, and a query that began with it has this long to end.
 const Keep = keep
 
-// Old lists the numbers of metadata files that may go, oldest first, at most so many: each was followed by another more than a
-// day ago, and by at least newer ones. next is the oldest that stays. ErrCorrupt: the current one is not the newest, since the number
-// after it is missing and higher ones are there: what these name must not go.
-func (c *Chain) Old(ctx context.Context, current *Version, newer int64, most int) (old []int64, next int64, err error) {
+// Past is a version that another followed.
+type Past struct {
+	Location string
+	Followed time.Time // when the one after it was written
+}
+
+// Past lists the versions before the current one that are still there, oldest first. ErrCorrupt: the current one is not the newest,
+// since the number after it is missing and higher ones are there: what these name must not go. ErrElsewhere.
+func (c *Chain) Past(ctx context.Context, current *Version) ([]Past, error) {
+	if c.Catalog != nil {
+		return c.pastOf(ctx, current)
+	}
 	written := map[int64]time.Time{}
-	err = c.Store.List(ctx, c.folder(), func(o store.Object) error {
+	err := c.Store.List(ctx, c.folder(), func(o store.Object) error {
 		if n, ok := c.numberOf(o.Location); ok {
 			written[n] = o.Modified
 		}
 		return nil
 	})
+	if err == nil && len(written) == 0 {
+		err = ErrNoTable
+	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("list table's metadata: %w", err)
+		return nil, fmt.Errorf("list table's metadata: %w", err)
 	}
-	numbers := make([]int64, 0, len(written))
-	for n := range written {
-		numbers = append(numbers, n)
+	if err := c.gap(ctx, current, written); err != nil {
+		return nil, err
 	}
-	slices.Sort(numbers)
-	if len(numbers) > 0 {
-		if err := c.gap(ctx, current, written); err != nil {
-			return nil, 0, err
-		}
-	}
+	var past []Past
+	numbers := slices.Sorted(maps.Keys(written))
 	for i, n := range numbers {
-		if i+1 == len(numbers) || len(old) == most || n >= current.Number-newer || c.Now().Sub(written[numbers[i+1]]) <= keep {
-			return old, n, nil
+		if n >= current.Number || i+1 == len(numbers) {
+			break
 		}
-		old = append(old, n)
+		past = append(past, Past{Location: c.location(n), Followed: written[numbers[i+1]]})
 	}
-	return nil, 0, fmt.Errorf("list table's metadata: %w", ErrNoTable)
+	return past, nil
+}
+
+// Old are the first of the past versions that may go, at most so many: each was followed by another more than a day ago, and by at
+// least newer ones.
+func (c *Chain) Old(past []Past, newer, most int) []Past {
+	for i, p := range past {
+		if i == most || len(past)-i <= newer || c.Now().Sub(p.Followed) <= keep {
+			return past[:i]
+		}
+	}
+	return past
 }
 
 // gap tells whether the chain was cut behind a version: somebody deleted the file after it.
@@ -61,31 +78,54 @@ func (c *Chain) gap(ctx context.Context, current *Version, written map[int64]tim
 	return err
 }
 
-// At reads the version of a number, which is no base to commit on. store.ErrNotFound: it is gone.
-func (c *Chain) At(ctx context.Context, number int64) (*Version, error) {
-	raw, err := c.Store.Read(ctx, c.location(number))
+// Numbered finds where the version of a number is, behind which the table has a current one. store.ErrNotFound: it is gone, or its
+// place is not known any more.
+func (c *Chain) Numbered(ctx context.Context, number int64) (location string, err error) {
+	if c.Catalog == nil {
+		return c.location(number), nil
+	}
+	current, err := c.currentOf(ctx)
+	if err != nil {
+		return "", err
+	}
+	for e := range current.Metadata.PreviousFiles() {
+		if n, ok := leadingNumber(e.MetadataFile); ok && n == number {
+			return e.MetadataFile, nil
+		}
+	}
+	return "", fmt.Errorf("find version %d of the table: %w", number, store.ErrNotFound)
+}
+
+// At reads the version at a location, which is no base to commit on. store.ErrNotFound: it is gone.
+func (c *Chain) At(ctx context.Context, location string) (*Version, error) {
+	raw, err := c.Store.Read(ctx, location)
 	if err != nil {
 		return nil, fmt.Errorf("read table's metadata: %w", err)
 	}
-	v := &Version{Number: number, Location: c.location(number), Raw: raw}
+	v := &Version{Location: location, Raw: raw}
+	if n, ok := c.numberOf(location); ok {
+		v.Number = n
+	} else {
+		v.Number, _ = leadingNumber(location)
+	}
 	if v.Metadata, err = parse(v); err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
-// Remove deletes metadata files that Old listed, oldest first.
-func (c *Chain) Remove(ctx context.Context, old []int64) error {
-	for _, n := range old {
-		if err := c.Store.Delete(ctx, []string{c.location(n)}); err != nil {
+// Remove deletes metadata files of past versions, oldest first.
+func (c *Chain) Remove(ctx context.Context, old []Past) error {
+	for _, p := range old {
+		if err := c.Store.Delete(ctx, []string{p.Location}); err != nil {
 			return fmt.Errorf("remove table's metadata: %w", err)
 		}
 	}
 	return nil
 }
 
-// Numbered tells whether a location is that of one of the chain's own files.
-func (c *Chain) Numbered(location string) bool {
+// Own tells whether a location is that of one of the chain's own files, which the versions there are do not name.
+func (c *Chain) Own(location string) bool {
 	_, ok := c.numberOf(location)
-	return ok || location == c.hintFile()
+	return c.Catalog == nil && ok || location == c.hintFile()
 }

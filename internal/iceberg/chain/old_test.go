@@ -3,7 +3,6 @@ package chain
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,16 +17,20 @@ func TestOldVersionsStayForADayAndSomeMore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if old, next, err := c.Old(t.Context(), v, 5, 100); len(old) != 0 || next != 1 || err != nil {
-		t.Errorf("within a day: %v, next %d, %v", old, next, err)
+	past, err := c.Past(t.Context(), v)
+	if err != nil || len(past) != 20 {
+		t.Fatalf("%d past versions, %v", len(past), err)
+	}
+	if old := c.Old(past, 5, 100); len(old) != 0 {
+		t.Errorf("within a day: %v", old)
 	}
 	c.Now = func() time.Time { return time.Now().Add(keep + time.Minute) }
-	if old, next, err := c.Old(t.Context(), v, 5, 3); !slices.Equal(old, []int64{1, 2, 3}) || next != 4 || err != nil {
-		t.Errorf("at most three: %v, next %d, %v", old, next, err)
+	if old := c.Old(past, 5, 3); len(old) != 3 || old[0].Location != c.location(1) || old[2].Location != c.location(3) {
+		t.Errorf("at most three: %v", old)
 	}
-	old, next, err := c.Old(t.Context(), v, 5, 100)
-	if len(old) != 15 || next != 16 || err != nil {
-		t.Errorf("after a day: %v, next %d, %v", old, next, err)
+	old := c.Old(past, 5, 100)
+	if len(old) != 15 || past[15].Location != c.location(16) {
+		t.Errorf("after a day: %v of %v", old, past)
 	}
 	if err := c.Remove(t.Context(), old); err != nil {
 		t.Fatal(err)
@@ -35,10 +38,10 @@ func TestOldVersionsStayForADayAndSomeMore(t *testing.T) {
 	if got, err := c.Current(t.Context()); err != nil || got.Number != v.Number {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := c.At(t.Context(), next); err != nil || got.Metadata.Properties()["n"] != "14" {
+	if got, err := c.At(t.Context(), past[15].Location); err != nil || got.Metadata.Properties()["n"] != "14" {
 		t.Errorf("the oldest that stays: %+v, %v", got, err)
 	}
-	if _, err := c.At(t.Context(), 15); err == nil {
+	if _, err := c.At(t.Context(), c.location(15)); err == nil {
 		t.Error("a version that was removed is there")
 	}
 }
@@ -63,7 +66,7 @@ func TestAVersionThatIsMissingInTheMiddleIsNamed(t *testing.T) {
 	if err != nil || got.Number != 3 {
 		t.Fatalf("current is %+v, %v", got, err)
 	}
-	if _, _, err := c.Old(t.Context(), got, 0, 100); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), c.location(4)) {
+	if _, err := c.Past(t.Context(), got); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), c.location(4)) {
 		t.Errorf("old versions: %v", err)
 	}
 }

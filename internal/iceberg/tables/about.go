@@ -135,7 +135,11 @@ func (s *State) Version() int64 { return s.version.Number }
 
 // At reads the state of an earlier version, which may be gone: store.ErrNotFound.
 func (t *Table) At(ctx context.Context, version int64) (*State, error) {
-	v, err := t.chain.At(ctx, version)
+	location, err := t.chain.Numbered(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	v, err := t.chain.At(ctx, location)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/apache/iceberg-go"
@@ -51,19 +50,7 @@ func (d *Deletes) Concerns(f *File) bool {
 }
 
 // SameLocation compares locations: Java writes file:/dir for file:///dir, and has several schemes for one store.
-func SameLocation(a, b string) bool { return plainLocation(a) == plainLocation(b) }
-
-func plainLocation(l string) string {
-	if path, ok := strings.CutPrefix(l, "file:/"); ok {
-		return "file:/" + strings.TrimLeft(path, "/")
-	}
-	for _, other := range [][2]string{{"s3a://", "s3://"}, {"s3n://", "s3://"}, {"abfss://", "abfs://"}} {
-		if rest, ok := strings.CutPrefix(l, other[0]); ok {
-			return other[1] + rest
-		}
-	}
-	return l
-}
+func SameLocation(a, b string) bool { return store.Plain(a) == store.Plain(b) }
 
 // fileCache keeps what was read of manifests, which never change.
 type fileCache struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/korvet-io/korvet/internal/iceberg/fileio"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
 
 // ownProperties are those that engines may not change, beside all that begin with korvet.: their own commits, or the library's,
@@ -122,7 +123,7 @@ func (t *Table) judgeSnapshots(before, after table.Metadata, old, current *table
 // below tells whether a file lies in the table's folder and has the only name that it can have there: by a second one it would
 // be deleted with the first, and %2e%2e/ leads out of the folder.
 func (t *Table) below(location string) bool {
-	name, found := strings.CutPrefix(plainLocation(location), plainLocation(t.chain.Location)+"/")
+	name, found := strings.CutPrefix(store.Plain(location), store.Plain(t.chain.Location)+"/")
 	return found && !strings.Contains(name, "%") && path.Clean("/"+name) == "/"+name
 }
 
@@ -149,7 +150,7 @@ func (t *Table) live(ctx context.Context, s *table.Snapshot) (*live, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			location := plainLocation(e.DataFile().FilePath())
+			location := store.Plain(e.DataFile().FilePath())
 			if _, there := l.files[location]; there {
 				l.twice = append(l.twice, location)
 			}

@@ -217,7 +217,7 @@ func (m *mortals) leavesNothing(tb *Table) {
 	m.must(err)
 	for _, folder := range []string{"/data/", "/metadata/"} {
 		m.must(m.plain.List(m.Context(), m.location+folder, func(o store.Object) error {
-			if !tb.chain.Numbered(o.Location) && !kept.names(o.Location) {
+			if !tb.chain.Own(o.Location) && !kept.names(o.Location) {
 				m.Errorf("%s is left", o.Location)
 			}
 			return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
 
 // MergeRules say which data files are rewritten, and how.
@@ -185,12 +186,12 @@ func (t *Table) deletedRows(ctx context.Context, files *Files, g *mergeGroup) (m
 			if deleted[f.Location] == nil {
 				deleted[f.Location] = datafile.NewPositions(f.Rows)
 			}
-			of[plainLocation(f.Location)] = deleted[f.Location]
+			of[store.Plain(f.Location)] = deleted[f.Location]
 		}
 		if len(of) == 0 {
 			continue
 		}
-		err := datafile.ReadDeletes(ctx, object{t.store, d.Location}, d.Bytes, func(file string) *datafile.Positions { return of[plainLocation(file)] })
+		err := datafile.ReadDeletes(ctx, object{t.store, d.Location}, d.Bytes, func(file string) *datafile.Positions { return of[store.Plain(file)] })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Location, err)
 		}

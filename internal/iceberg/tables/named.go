@@ -37,7 +37,7 @@ func (n *named) add(m table.Metadata, others *named) error {
 			continue
 		}
 		n.snapshots[s.SnapshotID] = true
-		n.lists[plainLocation(s.ManifestList)] = true
+		n.lists[store.Plain(s.ManifestList)] = true
 		manifests, err := readList(n.io, &s)
 		if n.lenient && errors.Is(err, store.ErrNotFound) {
 			continue
@@ -46,14 +46,14 @@ func (n *named) add(m table.Metadata, others *named) error {
 			return err
 		}
 		for _, f := range manifests {
-			n.manifests[plainLocation(f.FilePath())] = f
+			n.manifests[store.Plain(f.FilePath())] = f
 		}
 	}
 	for f := range m.Statistics() {
-		n.files[plainLocation(f.StatisticsPath)] = true
+		n.files[store.Plain(f.StatisticsPath)] = true
 	}
 	for f := range m.PartitionStatistics() {
-		n.files[plainLocation(f.StatisticsPath)] = true
+		n.files[store.Plain(f.StatisticsPath)] = true
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (n *named) readAll(others *named) error {
 		}
 		n.read[location] = true
 		for _, e := range entries {
-			n.files[plainLocation(e.DataFile().FilePath())] = true
+			n.files[store.Plain(e.DataFile().FilePath())] = true
 		}
 	}
 	return nil

@@ -2,7 +2,13 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/korvet-io/korvet/internal/iceberg/chain"
+	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
 
 const (
@@ -31,31 +37,31 @@ func (t *Table) Reclaim(ctx context.Context, fence int64) (Reclaimed, error) {
 }
 
 func (t *Table) reclaim(ctx context.Context, fence int64) (r Reclaimed, err error) {
-	if t.chain.Catalog != nil { // whose files these are, it knows
+	s, err := t.cleanable(ctx, fence)
+	if s == nil || err != nil {
+		return r, err
+	}
+	past, err := t.past(ctx, s)
+	if err != nil {
+		return r, err
+	}
+	old := t.chain.Old(past, keptVersions, batchVersions)
+	if len(old) == 0 {
 		return r, nil
 	}
-	s, err := t.State(ctx)
-	if err != nil {
-		return r, err
-	}
-	if s.Fence > fence {
-		return r, fmt.Errorf("%w: %d above %d", ErrFenced, s.Fence, fence)
-	}
-	old, next, err := t.chain.Old(ctx, s.version, keptVersions, batchVersions)
-	if err != nil || len(old) == 0 {
-		return r, err
-	}
-	oldest, err := t.chain.At(ctx, next)
-	if err != nil {
-		return r, err
+	oldest := s.version // that stays
+	if len(old) < len(past) {
+		if oldest, err = t.chain.At(ctx, past[len(old)].Location); err != nil {
+			return r, err
+		}
 	}
 	kept, gone := t.namedBy(ctx, false), t.namedBy(ctx, true)
 	stay := &named{snapshots: map[int64]bool{}}
 	for _, s := range append(oldest.Metadata.Snapshots(), s.version.Metadata.Snapshots()...) {
 		stay.snapshots[s.SnapshotID] = true
 	}
-	for _, n := range old {
-		v, err := t.chain.At(ctx, n)
+	for _, p := range old {
+		v, err := t.chain.At(ctx, p.Location)
 		if err != nil {
 			return r, err
 		}
@@ -73,6 +79,31 @@ func (t *Table) reclaim(ctx context.Context, fence int64) (r Reclaimed, err erro
 	}
 	r.Versions, r.More = len(old), len(old) == batchVersions
 	return r, t.chain.Remove(ctx, old)
+}
+
+// cleanable is the state of a table of which files may be deleted by the storage worker of a fencing number; nil: none may. Another
+// catalog's table says so where files belong to more than its newest version: Nessie, of whose branches this is one, sets it.
+func (t *Table) cleanable(ctx context.Context, fence int64) (*State, error) {
+	s, err := t.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.Fence > fence {
+		return nil, fmt.Errorf("%w: %d above %d", ErrFenced, s.Fence, fence)
+	}
+	if t.chain.Catalog != nil && (!s.version.Metadata.Properties().GetBool(table.GCEnabledKey, true) || store.Plain(s.Location()) != store.Plain(t.chain.Location)) {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// past lists the versions before a state; none where another catalog keeps them elsewhere.
+func (t *Table) past(ctx context.Context, s *State) ([]chain.Past, error) {
+	past, err := t.chain.Past(ctx, s.version)
+	if errors.Is(err, chain.ErrElsewhere) {
+		return nil, nil
+	}
+	return past, err
 }
 
 // deleteOnly deletes what gone names, and neither kept nor the newest version.

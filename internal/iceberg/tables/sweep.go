@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
@@ -26,7 +28,8 @@ type Swept struct {
 
 // Sweep deletes files below the table's data and metadata folders that no version of the table names and that are older than
 // an age, at least an hour: what a crash, or a commit that came second, left behind. It lists both folders. It is for the
-// storage worker of a fencing number, and may be repeated.
+// storage worker of a fencing number, and may be repeated. Of another catalog's table it is what neither the newest metadata file
+// that the catalog has names nor one before it, as they tell of each other.
 func (t *Table) Sweep(ctx context.Context, fence int64, age time.Duration) (Swept, error) {
 	s, err := t.sweep(ctx, fence, max(age, leastAge))
 	if err != nil {
@@ -36,24 +39,21 @@ func (t *Table) Sweep(ctx context.Context, fence int64, age time.Duration) (Swep
 }
 
 func (t *Table) sweep(ctx context.Context, fence int64, age time.Duration) (swept Swept, err error) {
-	if t.chain.Catalog != nil { // it does not tell of earlier versions, which queries may be reading
-		return swept, nil
-	}
-	s, err := t.State(ctx)
-	if err != nil {
+	s, err := t.cleanable(ctx, fence)
+	if s == nil || err != nil {
 		return swept, err
 	}
-	if s.Fence > fence {
-		return swept, fmt.Errorf("%w: %d above %d", ErrFenced, s.Fence, fence)
-	}
 	kept, err := t.namedByVersions(ctx, s.version, age)
+	if errors.Is(err, chain.ErrElsewhere) {
+		return swept, nil
+	}
 	if err != nil {
 		return swept, err
 	}
 	var orphans []store.Object
 	for _, folder := range []string{"/data/", "/metadata/"} {
 		err := t.store.List(ctx, t.chain.Location+folder, func(o store.Object) error {
-			if t.chain.Now().Sub(o.Modified) > age && !t.chain.Numbered(o.Location) && !kept.names(o.Location) && len(orphans) < mostSwept {
+			if t.chain.Now().Sub(o.Modified) > age && !t.chain.Own(o.Location) && !kept.names(o.Location) && len(orphans) < mostSwept {
 				orphans = append(orphans, o)
 			}
 			return nil
@@ -86,19 +86,20 @@ func (t *Table) sweep(ctx context.Context, fence int64, age time.Duration) (swep
 // the oldest and the newest names is also named by one of those two: the ones between are younger than a day.
 func (t *Table) namedByVersions(ctx context.Context, current *chain.Version, age time.Duration) (*named, error) {
 	kept := t.namedBy(ctx, false)
-	old, next, err := t.chain.Old(ctx, current, 0, math.MaxInt)
+	past, err := t.chain.Past(ctx, current)
 	if err != nil {
 		return nil, err
 	}
-	first, last := next, next
-	if len(old) > 0 {
-		first = old[0]
+	kept.files[store.Plain(current.Location)] = true
+	read := past
+	if age >= 2*chain.Keep {
+		read = past[:min(len(past), len(t.chain.Old(past, 0, math.MaxInt))+1)]
 	}
-	if age < 2*chain.Keep {
-		last = current.Number - 1
+	for _, p := range past {
+		kept.files[store.Plain(p.Location)] = true
 	}
-	for n := first; n <= last && n < current.Number; n++ {
-		v, err := t.chain.At(ctx, n)
+	for _, p := range read {
+		v, err := t.chain.At(ctx, p.Location)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
@@ -115,8 +116,11 @@ func (t *Table) namedByVersions(ctx context.Context, current *chain.Version, age
 	return kept, kept.readAll(nil)
 }
 
-// names tells whether a file is one of those.
+// names tells whether a file is one of those, or the checksum that Hadoop's local file system keeps beside one.
 func (n *named) names(location string) bool {
-	l := plainLocation(location)
+	l := store.Plain(location)
+	if folder, name := path.Split(l); strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".crc") {
+		l = folder + strings.TrimSuffix(name[1:], ".crc")
+	}
 	return n.files[l] || n.lists[l] || n.manifests[l] != nil
 }

@@ -51,6 +51,7 @@ type Settings struct {
 	Snapshots tables.Rules
 	Merge     tables.MergeRules
 	NoMerge   bool
+	NoDelete  bool          // neither reclaims nor sweeps
 	OrphanAge time.Duration // of files that no version of a table names, before they are deleted
 }
 

@@ -58,7 +58,7 @@ func (k *Keeper) keep(ctx context.Context, table Table, job *Job, topic *keptTop
 	if err := k.merge(ctx, table, s, fence, settings, topic); err != nil {
 		return "merge", err
 	}
-	if k.now().Sub(k.settled) < settledFor {
+	if settings.NoDelete || k.now().Sub(k.settled) < settledFor {
 		return "", nil
 	}
 	if err := k.reclaim(ctx, table, fence, topic, job.Topic); err != nil {

@@ -34,7 +34,7 @@ func stray(t *testing.T, tb *Table, name string) {
 }
 
 // commitsTo has another catalog write some versions.
-func commitsTo(t *testing.T, tb *Table, s *State, n int) *State {
+func commitsTo(t *testing.T, tb *Table, s *State, n int) {
 	t.Helper()
 	var err error
 	for i := range n {
@@ -42,7 +42,6 @@ func commitsTo(t *testing.T, tb *Table, s *State, n int) *State {
 			t.Fatal(err)
 		}
 	}
-	return s
 }
 
 func reclaimed(t *testing.T, tb *Table, fence int64) (r Reclaimed) {
@@ -86,7 +85,7 @@ func cleans(t *testing.T, s catalogs.Settings) {
 	stray(t, tb, "data/partition=0/left.parquet")
 	stray(t, tb, "metadata/00007-left.metadata.json")
 	stray(t, tb, "elsewhere/kept.parquet")
-	at = commitsTo(t, tb, at, 2*keptVersions)
+	commitsTo(t, tb, at, 2*keptVersions)
 	versions := len(externalFiles(t, tb, "metadata"))
 
 	skew = 23 * time.Hour

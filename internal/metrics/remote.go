@@ -29,7 +29,7 @@ func newRemote(m *Metrics, maxTopics int) remote {
 		lagOffsets:     m.gauge("korvet_storage_archive_lag_offsets", "Offsets between the end of what a topic's table has and the log's end, over all its partitions; the open segments' are among them. Told by the process that has the storage worker's lease.", "topic"),
 		requestSeconds: m.histogram("korvet_storage_remote_request_seconds", "Time of one request to the object store; operation is read, write, list, size or delete, result is ok or error. An object that is not there, or is there already, counts as ok: both are asked for.", seconds, "operation", "result"),
 		requestBytes:   m.counter("korvet_storage_remote_request_bytes_total", "Bytes of objects that requests to the store read or wrote.", "operation"),
-		failures:       m.counter("korvet_storage_remote_failures_total", "Requests to the object store that failed; error_type is denied, short, timeout, canceled or failed.", "operation", "error_type"),
+		failures:       m.counter("korvet_storage_remote_failures_total", "Requests to the object store that failed; error_type is denied, full, short, timeout, canceled or failed.", "operation", "error_type"),
 		reads:          m.counter("korvet_storage_remote_reads_total", "Reads of the log that went to the remote tier; result is ok or error.", "result"),
 		readBytes:      m.counter("korvet_storage_remote_read_bytes_total", "Bytes of record batches that they gave.").WithLabelValues(),
 		indexBytes:     m.gauge("korvet_storage_remote_index_cache_bytes", "Bytes of the data files' indexes that this broker keeps in memory, of at most remote.log.index.file.cache.total.size.bytes.").WithLabelValues(),

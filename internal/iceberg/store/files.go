@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,8 +22,13 @@ type files struct {
 	root string // what must be there: it is a mount, perhaps, that is gone
 }
 
-// unfinished marks what is being written. Listings pass it over.
-const unfinished = ".unfinished-"
+const (
+	// unfinished marks what is being written. Listings pass it over.
+	unfinished = ".unfinished-"
+	// abandoned is how long nothing was written to a file until whoever wrote it is gone: listings tell of it then, so that it is swept
+	// like other objects that nothing names.
+	abandoned = 24 * time.Hour
+)
 
 // openFiles makes the root, unless it is there.
 func openFiles(location string) (Store, error) {
@@ -132,7 +138,7 @@ func (f files) List(ctx context.Context, folder string, each func(Object) error)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		if d.IsDir() || strings.HasPrefix(d.Name(), unfinished) {
+		if d.IsDir() {
 			return nil
 		}
 		info, err := d.Info()
@@ -141,6 +147,9 @@ func (f files) List(ctx context.Context, folder string, each func(Object) error)
 		}
 		if err != nil {
 			return err
+		}
+		if strings.HasPrefix(d.Name(), unfinished) && time.Since(info.ModTime()) < abandoned {
+			return nil
 		}
 		return each(Object{Location: fileLocation(name), Size: info.Size(), Modified: info.ModTime()})
 	})

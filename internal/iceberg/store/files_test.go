@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -81,12 +82,27 @@ func TestReadOnlyDirectoryIsDenied(t *testing.T) {
 	}
 }
 
-func TestUnfinishedFilesAreNotListed(t *testing.T) {
+func TestUnfinishedFilesAreListedOnceTheyAreADayOld(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, "file://"+dir, store.S3{})
 	must(t, os.WriteFile(filepath.Join(dir, ".unfinished-1"), []byte("x"), 0o600))
-	must(t, s.List(t.Context(), "file://"+dir+"/", func(o store.Object) error {
-		t.Errorf("listed %s", o.Location)
-		return nil
-	}))
+	list := func() (names []string) {
+		must(t, s.List(t.Context(), "file://"+dir+"/", func(o store.Object) error {
+			names = append(names, o.Location)
+			return nil
+		}))
+		return names
+	}
+	if names := list(); len(names) > 0 {
+		t.Errorf("listed %q", names)
+	}
+	old := time.Now().Add(-25 * time.Hour)
+	must(t, os.Chtimes(filepath.Join(dir, ".unfinished-1"), old, old))
+	if names := list(); len(names) != 1 {
+		t.Errorf("of a day ago are listed %q", names)
+	}
+	must(t, s.Delete(t.Context(), list()))
+	if names := list(); len(names) > 0 {
+		t.Errorf("deleted was %q", names)
+	}
 }

@@ -52,7 +52,7 @@ func (t *Tier) markDeleting(ctx context.Context, e metadata.Table) (location str
 	table := t.Table(e)
 	var s *tables.State
 	for range markTries { // others may be changing the table still
-		if s, err = table.State(ctx); err == nil && t.Catalog != nil && s.Location() != e.Location { // another catalog has a later life's under the name
+		if s, err = table.State(ctx); err == nil && t.Catalog != nil && store.Plain(s.Location()) != store.Plain(e.Location) { // another catalog has a later life's under the name
 			return "", nil
 		}
 		if err == nil && !s.Deleting() {
@@ -80,7 +80,7 @@ func (t *Tier) clearBut(ctx context.Context, folder, kept string) error {
 		return err
 	}
 	err := t.Store.List(ctx, folder, func(o store.Object) error {
-		if o.Location == kept {
+		if store.Plain(o.Location) == store.Plain(kept) { // other catalogs may write it another way
 			return nil
 		}
 		if found = append(found, o.Location); len(found) < clearAtOnce {

@@ -61,7 +61,7 @@ func discover(ctx context.Context, s Settings, objects store.Store, location str
 	if f.State, f.Err = f.Open.State(ctx); f.Err != nil {
 		return f
 	}
-	if s.Catalog != nil && f.State.Location() != location { // the catalog has the table of another life
+	if s.Catalog != nil && store.Plain(f.State.Location()) != store.Plain(location) { // the catalog has the table of another life
 		f.Err = chain.ErrNoTable
 		return f
 	}

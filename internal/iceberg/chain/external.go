@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/korvet-io/korvet/internal/iceberg/store"
 )
 
 // Catalog is another catalog that holds the tables, in place of the numbered files of a chain: a REST catalog, a database. Its
@@ -33,7 +35,7 @@ func (c *Chain) Drop(ctx context.Context) error {
 		return nil
 	}
 	m, _, err := c.Catalog.Load(ctx)
-	if errors.Is(err, ErrNoTable) || err == nil && strings.TrimRight(m.Location(), "/") != c.Location {
+	if errors.Is(err, ErrNoTable) || err == nil && store.Plain(strings.TrimRight(m.Location(), "/")) != store.Plain(c.Location) {
 		return nil
 	}
 	if err == nil {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install.sh engines|data|spark|trino: brings the engines that the tests of this folder run, in the versions pinned beside it, and prints the folder they are
-# in as the last line: python/ is a virtual environment, jars/ what Spark loads, trino/ a Trino server.
+# install.sh engines|data|spark|trino|rest: brings the engines that the tests of this folder run, in the versions pinned beside it, and prints the folder they are
+# in as the last line: python/ is a virtual environment, jars/ what Spark loads, trino/ a Trino server, rest/ a REST catalog.
 # Nothing is done when they are there already. The folder is ${KORVET_TEST_CACHE:-${XDG_CACHE_HOME:-~/.cache}/korvet-test}/readers-<hash of the pins>.
 # Programs that the system lacks (python3-venv, java, maven) are installed by apt-get where that is possible.
 set -euo pipefail
@@ -41,6 +41,12 @@ install_jars() {
     -Dbuild.dir="$dir/target" >&2
 }
 
+install_rest() {
+  need mvn maven
+  rm -rf "$dir/rest"
+  mvn -q -B -f "$here/java/rest.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$dir/rest" -Dbuild.dir="$dir/target" >&2
+}
+
 install_trino() { # everything is unpacked before plugins are dropped: they share files by hard links
   need mvn maven
   rm -rf "$dir/trino"
@@ -58,11 +64,15 @@ once engines install_engines
 case ${1:-} in
   engines) ;;
   data) once "data-$(sha256sum < "$here/python/data.txt" | cut -c1-12)" install_data ;;
+  rest)
+    need java default-jre-headless
+    once "rest-$(sha256sum < "$here/java/rest.xml" | cut -c1-12)" install_rest
+    ;;
   spark | trino)
     need java default-jre-headless
     once long pip_install requirements-long.txt
     if [[ $1 == spark ]]; then once jars install_jars; else once trino install_trino; fi
     ;;
-  *) echo "usage: install.sh engines|data|spark|trino" >&2; exit 2 ;;
+  *) echo "usage: install.sh engines|data|spark|trino|rest" >&2; exit 2 ;;
 esac
 echo "$dir"

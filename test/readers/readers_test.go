@@ -164,6 +164,16 @@ func (w *world) byPath(t *testing.T, all []*engine, except string, s state) {
 	}
 }
 
+// onStore are arguments of a broker whose tier is on a store, and whose catalog hands out keys that may write.
+func onStore(server *storetest.Server) []string {
+	return []string{
+		"--korvet.storage.remote.s3.endpoint=" + server.Endpoint, "--korvet.storage.remote.s3.region=" + storetest.Region, "--korvet.storage.remote.s3.path-style-access=true",
+		"--korvet.storage.remote.s3.access-key-id=" + storetest.AccessKeyID, "--korvet.storage.remote.s3.secret-access-key=" + storetest.SecretAccessKey,
+		"--korvet.storage.remote.catalog.vended.enabled=true",
+		"--korvet.storage.remote.catalog.vended.access-key-id=" + storetest.WriterKeyID, "--korvet.storage.remote.catalog.vended.secret-access-key=" + storetest.WriterSecret,
+	}
+}
+
 // Engines are told the store's address and keys that may only read it, and have nothing else than the URL and the token.
 func TestEnginesReadFromAStoreWithWhatTheCatalogHandsOut(t *testing.T) {
 	server := storetest.Start(t)

@@ -110,7 +110,9 @@ type state struct {
 }
 
 // look asks the catalog for the table.
-func (w *world) look() (state, error) {
+func (w *world) look() (state, error) { return w.lookAt(table) }
+
+func (w *world) lookAt(table string) (state, error) {
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.uri()+"/v1/namespaces/korvet/tables/"+table, nil)
 	if err != nil {
 		return state{}, fmt.Errorf("make request: %w", err)

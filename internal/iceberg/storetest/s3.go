@@ -45,6 +45,12 @@ const (
 	ReaderSecret = "reader-secret"
 )
 
+// Keys of an account that may do all with the bucket, as an engine has that deletes rows and rewrites files.
+const (
+	WriterKeyID  = "writer"
+	WriterSecret = "writer-secret"
+)
+
 // Options are how a store reaches the server, or a proxy before it at an endpoint; "" is the server itself.
 func (s *Server) Options(endpoint string) store.S3 {
 	if endpoint == "" {
@@ -164,7 +170,7 @@ func (s *Server) makeBucket(dead <-chan struct{}) error {
 	for {
 		_, err := c.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(s.Bucket)})
 		if err == nil {
-			return s.letRead(ctx, c)
+			return s.let(ctx, c)
 		}
 		select {
 		case <-dead:
@@ -178,22 +184,27 @@ func (s *Server) makeBucket(dead <-chan struct{}) error {
 
 // writeAccounts writes the accounts beside that of AccessKeyID, as the server keeps them.
 func writeAccounts(dir string) error {
-	account := fmt.Sprintf(`{"access":%q,"secret":%q,"role":"user"}`, ReaderKeyID, ReaderSecret)
+	var accounts []string
+	for _, keys := range [][2]string{{ReaderKeyID, ReaderSecret}, {WriterKeyID, WriterSecret}} {
+		accounts = append(accounts, fmt.Sprintf(`%q:{"access":%[1]q,"secret":%[2]q,"role":"user"}`, keys[0], keys[1]))
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("create folder of accounts: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "users.json"), fmt.Appendf(nil, `{"accessAccounts":{%q:%s}}`, ReaderKeyID, account), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "users.json"), fmt.Appendf(nil, `{"accessAccounts":{%s}}`, strings.Join(accounts, ",")), 0o600); err != nil {
 		return fmt.Errorf("write accounts: %w", err)
 	}
 	return nil
 }
 
-// letRead lets the reader's account read the bucket.
-func (s *Server) letRead(ctx context.Context, c *s3.Client) error {
-	policy := fmt.Sprintf(`{"Statement":[{"Effect":"Allow","Principal":[%q],"Action":["s3:GetObject","s3:ListBucket"],"Resource":["arn:aws:s3:::%s","arn:aws:s3:::%s/*"]}]}`,
-		ReaderKeyID, s.Bucket, s.Bucket)
+// let has the reader's account read the bucket, and the writer's do all.
+func (s *Server) let(ctx context.Context, c *s3.Client) error {
+	of := func(account, actions string) string {
+		return fmt.Sprintf(`{"Effect":"Allow","Principal":[%q],"Action":[%s],"Resource":["arn:aws:s3:::%s","arn:aws:s3:::%[3]s/*"]}`, account, actions, s.Bucket)
+	}
+	policy := fmt.Sprintf(`{"Statement":[%s,%s]}`, of(ReaderKeyID, `"s3:GetObject","s3:ListBucket"`), of(WriterKeyID, `"s3:*"`))
 	if _, err := c.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: &s.Bucket, Policy: &policy}); err != nil {
-		return fmt.Errorf("let the reader's account read: %w", err)
+		return fmt.Errorf("let accounts use the bucket: %w", err)
 	}
 	return nil
 }

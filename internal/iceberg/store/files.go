@@ -62,8 +62,10 @@ func path(location string) (string, error) {
 	return filepath.Clean(p), nil
 }
 
-// fileLocation is the location of a path.
-func fileLocation(name string) string { return "file://" + strings.ReplaceAll(name, "%", "%25") }
+// below is the location of a name below a folder, spelled as the folder is: callers compare it with locations that they made of that.
+func below(folder, name string) string {
+	return strings.TrimRight(folder, "/") + "/" + strings.ReplaceAll(name, "%", "%25")
+}
 
 func (f files) ReadRange(ctx context.Context, location string, p []byte, off int64) error {
 	return f.reading(ctx, location, func(o *os.File) error {
@@ -151,7 +153,7 @@ func (f files) List(ctx context.Context, folder string, each func(Object) error)
 		if strings.HasPrefix(d.Name(), unfinished) && time.Since(info.ModTime()) < abandoned {
 			return nil
 		}
-		return each(Object{Location: fileLocation(name), Size: info.Size(), Modified: info.ModTime()})
+		return each(Object{Location: below(folder, strings.TrimPrefix(name[len(root):], "/")), Size: info.Size(), Modified: info.ModTime()})
 	})
 	return wrap("list", folder, err)
 }

@@ -10,10 +10,10 @@ import (
 func Plain(location string) string {
 	if name, ok := strings.CutPrefix(location, "file:/"); ok {
 		name = strings.TrimLeft(name, "/")
-		if decoded, err := url.PathUnescape(name); err == nil && decoded != name {
-			name = strings.ReplaceAll(decoded, "%", "%25")
+		if decoded, err := url.PathUnescape(name); err == nil {
+			name = decoded
 		}
-		return "file:/" + name
+		return "file:/" + strings.ReplaceAll(name, "%", "%25")
 	}
 	for _, other := range [][2]string{{"s3a://", "s3://"}, {"s3n://", "s3://"}, {"abfss://", "abfs://"}} {
 		if rest, ok := strings.CutPrefix(location, other[0]); ok {

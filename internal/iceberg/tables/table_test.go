@@ -18,11 +18,17 @@ import (
 
 func newTable(t testing.TB) *Table {
 	t.Helper()
+	return newTableAt(t, "file://"+t.TempDir())
+}
+
+// newTableAt makes a table in a folder.
+func newTableAt(t testing.TB, folder string) *Table {
+	t.Helper()
 	s, err := store.Open(context.Background(), "file:///", store.S3{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &chain.Chain{Store: s, Hint: chain.NoHint{}, Location: "file://" + t.TempDir() + "/events", Now: time.Now}
+	c := &chain.Chain{Store: s, Hint: chain.NoHint{}, Location: folder + "/events", Now: time.Now}
 	table := Open(c, "korvet", "events")
 	if err := table.Create(t.Context(), Life{Topic: "events", ID: "1"}, nil); err != nil {
 		t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,7 +29,11 @@ func (c *counting) Put(ctx context.Context, location string, body io.Reader) err
 }
 
 func (c *counting) stamp(location string) error {
-	return os.Chtimes(strings.TrimPrefix(location, "file://"), time.Time{}, c.now())
+	u, err := url.Parse(location)
+	if err != nil {
+		return err
+	}
+	return os.Chtimes(u.Path, time.Time{}, c.now())
 }
 
 type countingReader struct {
@@ -85,7 +89,12 @@ type aged struct {
 
 func newAged(t *testing.T) *aged {
 	t.Helper()
-	a := &aged{Table: newTable(t)}
+	return newAgedAt(t, "file://"+t.TempDir())
+}
+
+func newAgedAt(t *testing.T, folder string) *aged {
+	t.Helper()
+	a := &aged{Table: newTableAt(t, folder)}
 	a.counts = &counting{Store: a.store, now: func() time.Time { return time.Now().Add(a.skew) }}
 	a.store, a.chain.Store, a.chain.Hint = a.counts, a.counts, &memoryHint{}
 	a.chain.Now = a.counts.now
@@ -93,7 +102,11 @@ func newAged(t *testing.T) *aged {
 }
 
 func (a *aged) folder(name string) string {
-	return strings.TrimPrefix(a.chain.Location, "file://") + "/" + name
+	u, err := url.Parse(a.chain.Location)
+	if err != nil {
+		panic(err)
+	}
+	return u.Path + "/" + name
 }
 
 // files counts those below a folder of the table.
@@ -276,7 +289,14 @@ func TestDroppedFilesGoWhenNobodyCanReadThem(t *testing.T) {
 }
 
 func TestOrphansAreSweptAndNothingElse(t *testing.T) {
-	a := newAged(t)
+	dir := t.TempDir()
+	for name, folder := range map[string]string{"plain": "file://" + dir + "/plain", "one slash": "file:" + dir + "/one", "blank": "file://" + dir + "/a b"} {
+		t.Run(name, func(t *testing.T) { orphansAreSwept(t, newAgedAt(t, folder)) })
+	}
+}
+
+func orphansAreSwept(t *testing.T, a *aged) {
+	t.Helper()
 	s, err := a.Append(t.Context(), state(t, a.Table), 1, []Added{put(t, a.Table, 0, 0, 10)})
 	if err != nil {
 		t.Fatal(err)

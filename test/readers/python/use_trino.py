@@ -102,9 +102,17 @@ class Engine:
             raise RuntimeError(log.read()[-1500:])
 
     def query(self, sql):
-        cursor = self.connection.cursor()
-        cursor.execute(sql)
-        return cursor.fetchall()
+        """A server that had no time to tell itself of its own node, as on a busy machine, has none to run a statement on."""
+        for _ in range(300):
+            try:
+                cursor = self.connection.cursor()
+                cursor.execute(sql)
+                return cursor.fetchall()
+            except trino.exceptions.TrinoQueryError as e:
+                if e.error_name != "NO_NODES_AVAILABLE":
+                    raise
+                time.sleep(0.2)
+        raise RuntimeError("Trino has had no node to run a statement on for a minute")
 
     def read(self, table, snapshot):
         return self.rows(f"{table} FOR VERSION AS OF {snapshot}" if snapshot else table)

@@ -37,6 +37,13 @@ func gone(pid int) bool {
 	return syscall.Kill(pid, 0) != nil || err == nil && strings.Contains(string(stat), ") Z ")
 }
 
+// brokerOf is the address that a demo names as that of its broker.
+func brokerOf(r *running) string {
+	_, broker, _ := strings.Cut(r.out.String(), "kafka ")
+	broker, _, _ = strings.Cut(broker, ",")
+	return broker
+}
+
 var logEnds = regexp.MustCompile(`log_end=(\d+),(\d+),(\d+)`)
 
 func TestDemoStopsAfterItsRecordsAndTheNextRunGoesOnWithThem(t *testing.T) {
@@ -65,8 +72,7 @@ func TestDemoReadsInAGroupThatGoesOnWhereTheRunBeforeEnded(t *testing.T) {
 	}
 	r := h.start(h.demo("--rate", "0.0001")...) // one record, and time to look
 	r.says("read_by=")
-	_, broker, _ := strings.Cut(r.out.String(), "kafka ")
-	broker, _, _ = strings.Cut(broker, ",")
+	broker := brokerOf(r)
 	var groups []groupDescription
 	eventually(t, "both members, and 21 offsets committed:\n", r.out, func() bool {
 		code, out, _ := h.run("groups", "--bootstrap-server", broker, "--describe", "--group", "demo-consumers", "--json")
@@ -95,9 +101,18 @@ func TestDemoSealsSegmentsWhileOneLooksOn(t *testing.T) {
 	r.interrupt(syscall.SIGINT)
 }
 
+// Also of a topic that a version without tables has left.
 func TestDemoMovesSegmentsToItsTable(t *testing.T) {
 	h := newHome(t)
-	r := h.start(h.demo("--rate", "5000")...)
+	r := h.start(h.demo("--rate", "0.0001")...)
+	r.says("log_end=")
+	broker := brokerOf(r)
+	code, out, stderr := h.run("topics", "--bootstrap-server", broker, "--alter", "--topic", "events", "--config", "remote.storage.enable=false", "--config", "remote.log.delete.on.disable=true")
+	if code != 0 {
+		t.Fatalf("exit %d, said %s%s", code, out, stderr)
+	}
+	r.interrupt(syscall.SIGINT)
+	r = h.start(h.demo("--rate", "5000")...)
 	eventually(t, "segments that only the table has:\n", r.out, func() bool {
 		return regexp.MustCompile(`in_table=[1-9]\d* only_in_table=[1-9]`).MatchString(r.out.String())
 	})

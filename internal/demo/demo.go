@@ -22,7 +22,10 @@ const Topic = "events"
 // Partitions are how many it has.
 const Partitions = 3
 
-const codecSetting = "storage.compression.type"
+const (
+	codecSetting  = "storage.compression.type"
+	remoteSetting = "remote.storage.enable"
+)
 
 // settings are the topic's: segments that are sealed, copied to the table and dropped while one looks on. Without a remote tier
 // they go after a minute: what was produced has been read by then.
@@ -36,7 +39,7 @@ func settings(remote bool) map[string]*string {
 	if remote {
 		s["retention.ms"] = kadm.StringPtr("3600000")
 		s["local.retention.ms"] = kadm.StringPtr("10000")
-		s["remote.storage.enable"] = kadm.StringPtr("true")
+		s[remoteSetting] = kadm.StringPtr("true")
 		s["remote.storage.iceberg.value.format"] = kadm.StringPtr("json")
 	}
 	return s
@@ -138,20 +141,13 @@ func (r *run) connect(ctx context.Context) error {
 	return r.openMembers()
 }
 
-// prepare creates the topic, and notes where this run's records begin. A topic that is there already keeps its settings.
+// prepare has the topic be there, and notes where this run's records begin.
 func (r *run) prepare(ctx context.Context, admin *kadm.Client) error {
-	if _, err := admin.CreateTopic(ctx, Partitions, -1, settings(r.opt.Places.Catalog != ""), Topic); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-		return fmt.Errorf("create topic %s: %w", Topic, err)
-	}
-	configs, err := admin.DescribeTopicConfigs(ctx, Topic)
+	has, err := topic(ctx, admin, r.opt.Places.Catalog != "")
 	if err != nil {
-		return fmt.Errorf("read settings of topic %s: %w", Topic, err)
+		return err
 	}
-	for _, c := range configs[0].Configs {
-		if c.Key == codecSetting {
-			r.codec = c.MaybeValue()
-		}
-	}
+	r.codec = has[codecSetting]
 	ends, err := admin.ListEndOffsets(ctx, Topic)
 	if err == nil {
 		err = ends.Error()
@@ -165,6 +161,36 @@ func (r *run) prepare(ctx context.Context, admin *kadm.Client) error {
 		}
 	})
 	return nil
+}
+
+// topic creates the topic, and returns its settings. One that is there already keeps them, unless it is of a demo that had no tables.
+func topic(ctx context.Context, admin *kadm.Client, remote bool) (map[string]string, error) {
+	if _, err := admin.CreateTopic(ctx, Partitions, -1, settings(remote), Topic); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+		return nil, fmt.Errorf("create topic %s: %w", Topic, err)
+	}
+	configs, err := admin.DescribeTopicConfigs(ctx, Topic)
+	if err != nil {
+		return nil, fmt.Errorf("read settings of topic %s: %w", Topic, err)
+	}
+	has := map[string]string{}
+	for _, c := range configs[0].Configs {
+		has[c.Key] = c.MaybeValue()
+	}
+	if !remote || has[remoteSetting] == "true" {
+		return has, nil
+	}
+	var changes []kadm.AlterConfig
+	for name, value := range settings(remote) {
+		changes = append(changes, kadm.AlterConfig{Op: kadm.SetConfig, Name: name, Value: value})
+	}
+	answers, err := admin.AlterTopicConfigs(ctx, changes, Topic)
+	if err == nil {
+		err = answers[0].Err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("turn on the tables of topic %s: %w", Topic, err)
+	}
+	return has, nil
 }
 
 // produce sends events at the rate that is asked for.

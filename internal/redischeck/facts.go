@@ -45,20 +45,26 @@ var configNames = [...]string{
 // ReadStart looks at what JudgeStart judges. An error: the Redis does not answer.
 func ReadStart(ctx context.Context, client rueidis.Client, namespace string) (Facts, error) {
 	var f Facts
-	text, err := client.Do(ctx, client.B().Info().Build()).ToString()
-	if f.InfoErr, err = refusal(err); err != nil {
+	text, refused, err := ask(ctx, client, client.B().Info().Build())
+	if err != nil {
 		return f, fmt.Errorf("read INFO: %w", err)
 	}
-	f.Info = parseInfo(text)
+	f.Info, f.InfoErr = parseInfo(text), refused
 	trial := client.B().Eval().Script(trimsScript).Numkeys(1).Key(namespace + ":storage:check").Build()
-	f.Trims, err = client.Do(ctx, trial).ToString()
-	if full, ok := errors.AsType[*rueidis.RedisError](err); ok {
-		f.TrimsErr, err = full, nil
-	}
-	if err != nil {
+	if f.Trims, f.TrimsErr, err = ask(ctx, client, trial); err != nil {
 		return f, fmt.Errorf("try to trim a stream: %w", err)
 	}
 	return f, nil
+}
+
+// ask runs a command whose answer is text, "" where it is refused: the client gives the error's text then, too.
+func ask(ctx context.Context, client rueidis.Client, command rueidis.Completed) (text string, refused, failed error) {
+	text, err := client.Do(ctx, command).ToString()
+	if err != nil {
+		text = ""
+	}
+	refused, failed = refusal(err)
+	return text, refused, failed
 }
 
 // Read looks at everything. An error: the Redis does not answer.

@@ -138,6 +138,37 @@ func TestOnlyWhatLosesRecordsStopsAStart(t *testing.T) {
 	}
 }
 
+// A Redis that refuses the trial trims as well as any; one that loads its data does not answer yet.
+func TestATrialThatIsRefusedSaysNothingOfTrims(t *testing.T) {
+	redis := redistest.Start(t, "--appendonly", "yes")
+	redis.Do("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@all", "-eval")
+	reader, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redis.Addr()}, Username: "reader", Password: "secret", DisableCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	f, err := ReadStart(t.Context(), reader, "korvet")
+	if err != nil || f.TrimsErr == nil || f.Trims != "" || f.InfoErr != nil {
+		t.Errorf("a user who may not: %+v, %v", f, err)
+	}
+	for _, found := range JudgeStart(f) {
+		if found.Level == Error {
+			t.Errorf("a user who may not: %+v", found)
+		}
+	}
+	redis.Do("EVAL", "for i = 1, 5000 do redis.call('SET', KEYS[1] .. i, 'x') end", "1", "key")
+	client := redis.Client()
+	redis.RestartLoading()
+	if f, err := ReadStart(t.Context(), client, "korvet"); err == nil {
+		t.Errorf("a Redis that loads: %+v", f)
+	}
+	redis.FinishLoading()
+	redistest.Eventually(t, "it to have loaded", func() bool {
+		f, err := ReadStart(t.Context(), client, "korvet")
+		return err == nil && f.Trims == trimsRight
+	})
+}
+
 func TestFactsAreThoseOfTheServer(t *testing.T) {
 	redis := redistest.Start(t, "--appendonly", "yes")
 	redis.Do("CONFIG", "SET", "timeout", "77")

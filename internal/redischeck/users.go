@@ -20,8 +20,7 @@ type User struct {
 // that may do everything with every key.
 func (f *Facts) readUsers(ctx context.Context, client rueidis.Client, namespace string) error {
 	var err error
-	f.Self, err = client.Do(ctx, client.B().AclWhoami().Build()).ToString()
-	if f.UsersErr, err = refusal(err); err != nil || f.UsersErr != nil {
+	if f.Self, f.UsersErr, err = ask(ctx, client, client.B().AclWhoami().Build()); err != nil || f.UsersErr != nil {
 		return err
 	}
 	rules, err := client.Do(ctx, client.B().AclList().Build()).AsStrSlice()
@@ -35,8 +34,7 @@ func (f *Facts) readUsers(ctx context.Context, client rueidis.Client, namespace 
 		}
 		u := User{Name: words[1], NoPassword: slices.Contains(words, "nopass"), MayAppend: slices.Contains(words, "~*") && slices.Contains(words, "+@all")}
 		trial := client.B().Arbitrary("ACL", "DRYRUN", u.Name, "XADD", namespace+":storage:local:topic:0", "*", "value", "x").Build()
-		answer, err := client.Do(ctx, trial).ToString()
-		refused, err := refusal(err)
+		answer, refused, err := ask(ctx, client, trial)
 		if err != nil {
 			return err
 		}

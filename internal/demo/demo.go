@@ -182,6 +182,7 @@ func topic(ctx context.Context, admin *kadm.Client, remote bool) (map[string]str
 	var changes []kadm.AlterConfig
 	for name, value := range settings(remote) {
 		changes = append(changes, kadm.AlterConfig{Op: kadm.SetConfig, Name: name, Value: value})
+		has[name] = *value
 	}
 	answers, err := admin.AlterTopicConfigs(ctx, changes, Topic)
 	if err == nil {

@@ -156,7 +156,7 @@ func (h *held) Create(ctx context.Context, m table.Metadata) (table.Metadata, st
 func (h *held) create(ctx context.Context, cat catalog.Catalog, m table.Metadata) (loaded, error) {
 	place := iceberg.Properties{}
 	if h.catalog.settings.Type == "hive" { // which wants one of each database
-		place["location"], _, _ = cutLast(m.Location(), "/")
+		place["location"] = m.Location()[:strings.LastIndexByte(m.Location(), '/')]
 	}
 	err := cat.CreateNamespace(ctx, h.name[:1], place)
 	if err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
@@ -166,14 +166,6 @@ func (h *held) create(ctx context.Context, cat catalog.Catalog, m table.Metadata
 	properties["format-version"] = "2"
 	return loadedFrom(cat.CreateTable(ctx, h.name, m.CurrentSchema(), catalog.WithLocation(m.Location()), catalog.WithPartitionSpec(&spec),
 		catalog.WithSortOrder(m.SortOrder()), catalog.WithProperties(properties)))
-}
-
-// cutLast cuts a text at the last place of another.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // Commit implements chain.Catalog.

@@ -9,9 +9,12 @@ import (
 	"github.com/korvet-io/korvet/internal/partition"
 	"github.com/korvet-io/korvet/internal/redisstream"
 	"github.com/korvet-io/korvet/internal/worker/tiertest"
+	"github.com/korvet-io/korvet/internal/worker/workertest"
 )
 
-func TestCopyingEndsWithTheLease(t *testing.T) {
+// caughtCopying is a worker in the midst of copying a partition, until the channel is closed.
+func caughtCopying(t *testing.T) (*tiertest.Rig, *workertest.Part, chan struct{}) {
+	t.Helper()
 	c := tiertest.New(t)
 	p := c.Tiered("events", nil)
 	p.AddSealed(10, time.Hour, 10)
@@ -21,6 +24,11 @@ func TestCopyingEndsWithTheLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-at
+	return c, p, goOn
+}
+
+func TestCopyingEndsWithTheLease(t *testing.T) {
+	c, p, goOn := caughtCopying(t)
 	c.Storage.Leave()
 	close(goOn)
 	if err := c.Storage.EndCopies(); !errors.Is(err, redisstream.ErrLeaseLost) {
@@ -53,15 +61,7 @@ func TestSlowStoreHoldsUpNothingElse(t *testing.T) {
 }
 
 func TestTopicThatIsNotToBeCopiedAnyMoreEndsItsCopies(t *testing.T) {
-	c := tiertest.New(t)
-	p := c.Tiered("events", nil)
-	p.AddSealed(10, time.Hour, 10)
-	at, goOn := make(chan struct{}), make(chan struct{})
-	c.Gated(".parquet", func() { close(at); <-goOn })
-	if err := c.Storage.BeginTick(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	<-at
+	c, p, goOn := caughtCopying(t)
 	changed := *p.Topic
 	changed.Config.RemoteCopyDisable = true
 	c.Topics.List = nil

@@ -3,8 +3,6 @@ package faults
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,16 +135,8 @@ func (c *changelog) genuine(r *kgo.Record) error {
 // metric is a counter of the broker's, all its labels together.
 func (c *changelog) metric(name, labels string) (total float64) {
 	c.t.Helper()
-	answer, err := http.Get("http://" + c.broker.HTTPAddr + "/metrics")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	_, text := c.broker.Get("/metrics")
+	for line := range strings.Lines(text) {
 		if words := strings.Fields(line); len(words) == 2 && strings.HasPrefix(line, name) && strings.Contains(words[0], labels) {
 			n, _ := strconv.ParseFloat(words[1], 64)
 			total += n

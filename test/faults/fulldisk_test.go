@@ -3,7 +3,6 @@ package faults
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -46,25 +45,10 @@ func (l *ledger) noisy(t *testing.T, addr, topic string, n int) {
 	}
 }
 
-// ask asks the broker's HTTP port.
-func (w *world) ask(path string) (status int, body string) {
-	w.t.Helper()
-	answer, err := http.Get("http://" + w.broker.HTTPAddr + path)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return answer.StatusCode, string(text)
-}
-
 // series is the sum of a metric's series with a label.
 func (w *world) series(name, label string) (sum float64) {
 	w.t.Helper()
-	_, text := w.ask("/metrics")
+	_, text := w.broker.Get("/metrics")
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, name+"{") && strings.Contains(line, label) {
 			var n float64
@@ -107,7 +91,7 @@ func TestAFullDiskUnderTheTier(t *testing.T) {
 	}
 	eventually(t, "the refusal to be told", func() error {
 		failures, waiting := w.series("korvet_storage_remote_failures_total", `error_type="`+d.kind+`"`), w.series("korvet_storage_archive_lag_segments", `topic="tiered"`)
-		status, ready := w.ask("/readyz")
+		status, ready := w.broker.Get("/readyz")
 		if failures == 0 || waiting < 4 || status != http.StatusOK || !strings.Contains(ready, storeFails) {
 			return fmt.Errorf("%g requests failed, %g segments wait, /readyz answers %d %s", failures, waiting, status, ready)
 		}
@@ -127,7 +111,7 @@ func TestAFullDiskUnderTheTier(t *testing.T) {
 	}
 	eventually(t, "all to be in the remote tier alone", func() error { return w.onlyOpenSegments("tiered") })
 	eventually(t, "nothing to be told any more", func() error {
-		if _, ready := w.ask("/readyz"); strings.Contains(ready, storeFails) || w.series("korvet_storage_archive_lag_segments", `topic="tiered"`) > 0 {
+		if _, ready := w.broker.Get("/readyz"); strings.Contains(ready, storeFails) || w.series("korvet_storage_archive_lag_segments", `topic="tiered"`) > 0 {
 			return fmt.Errorf("/readyz answers %s", ready)
 		}
 		return nil

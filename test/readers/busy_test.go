@@ -3,9 +3,7 @@ package readers_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -292,17 +290,9 @@ func (b *busy) check(home string) {
 // metric is the sum of the broker's metrics of a pattern.
 func (b *busy) metric(pattern string) (sum int) {
 	b.t.Helper()
-	answer, err := http.Get("http://" + b.broker.HTTPAddr + "/metrics")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	all, err := io.ReadAll(answer.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`(?m)^`+pattern+` (\d+)$`).FindAllSubmatch(all, -1) {
-		n, err := strconv.Atoi(string(m[1]))
+	_, all := b.broker.Get("/metrics")
+	for _, m := range regexp.MustCompile(`(?m)^`+pattern+` (\d+)$`).FindAllStringSubmatch(all, -1) {
+		n, err := strconv.Atoi(m[1])
 		if err != nil {
 			b.t.Fatal(err)
 		}

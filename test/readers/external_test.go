@@ -2,9 +2,7 @@ package readers_test
 
 import (
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -192,7 +190,7 @@ func (f *foreign) away(t *testing.T, w *world) {
 	w.produce(w.maker.make(300))
 	eventually(t, func() error {
 		for _, operation := range []string{"table", "commit"} {
-			if text := w.metrics(); !strings.Contains(text, `korvet_storage_archive_failures_total{operation="`+operation+`"} 0`+"\n") {
+			if _, text := w.broker.Get("/metrics"); !strings.Contains(text, `korvet_storage_archive_failures_total{operation="`+operation+`"} 0`+"\n") {
 				return nil
 			}
 		}
@@ -295,19 +293,4 @@ func (w *world) trim(t *testing.T, start int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// metrics are the broker's.
-func (w *world) metrics() string {
-	w.t.Helper()
-	answer, err := http.Get("http://" + w.broker.HTTPAddr + "/metrics")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	all, err := io.ReadAll(answer.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return string(all)
 }

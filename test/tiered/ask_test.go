@@ -2,7 +2,6 @@ package tiered
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -45,12 +44,8 @@ func (w *world) valueOf(name string) func(kadm.ResourceConfigs, error) string {
 // status is the HTTP status of a path.
 func (w *world) status(path string) int {
 	w.Helper()
-	answer, err := http.Get("http://" + w.HTTPAddr + path)
-	if err != nil {
-		w.Fatal(err)
-	}
-	_ = answer.Body.Close()
-	return answer.StatusCode
+	status, _ := w.Get(path)
+	return status
 }
 
 // leads finds a partition that a broker leads; -1: none.

@@ -3,9 +3,7 @@ package tiered
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -127,16 +125,8 @@ func TestTimesAreFoundInAllTiersWhileRecordsMove(t *testing.T) {
 // metrics are all that the broker tells.
 func (w *world) metrics() string {
 	w.Helper()
-	answer, err := http.Get("http://" + w.HTTPAddr + "/metrics")
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	all, err := io.ReadAll(answer.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return string(all)
+	_, all := w.Get("/metrics")
+	return all
 }
 
 // metric is the value of a series; "": there is none.

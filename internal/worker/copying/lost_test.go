@@ -53,7 +53,9 @@ func TestLogThatRedisLostWaitsForItsTable(t *testing.T) {
 	}
 }
 
-func TestPartitionThatIsNewNeedsNoStore(t *testing.T) {
+// newLost is a log in Redis and in its table, after Redis has lost everything.
+func newLost(t *testing.T) *rewound {
+	t.Helper()
 	w := &rewound{Rig: tiertest.New(t)}
 	w.open()
 	w.begin("t")
@@ -61,6 +63,11 @@ func TestPartitionThatIsNewNeedsNoStore(t *testing.T) {
 		step()
 	}
 	w.Do("FLUSHALL")
+	return w
+}
+
+func TestPartitionThatIsNewNeedsNoStore(t *testing.T) {
+	w := newLost(t)
 	w.store.gone.Store(true)
 	old := w.ref
 	w.ref.Partition, w.log = 1, nil
@@ -72,13 +79,7 @@ func TestPartitionThatIsNewNeedsNoStore(t *testing.T) {
 }
 
 func TestBrokerWithoutTheTierBeginsNoLogThatATableMayHave(t *testing.T) {
-	w := &rewound{Rig: tiertest.New(t)}
-	w.open()
-	w.begin("t")
-	for _, step := range w.steps() {
-		step()
-	}
-	w.Do("FLUSHALL")
+	w := newLost(t)
 	s := partition.DefaultSettings()
 	s.Owner = "9/b"
 	shard := workertest.OpenShard(t, w.Redis.URI())

@@ -59,6 +59,21 @@ type Mortal struct {
 // Never is more than a worker does.
 const Never = 1 << 30
 
+// Places are those of AtEach: every how many in the short form, and how many there are at least.
+type Places struct{ Every, Least int }
+
+// AtEachLoss is AtEach for each way in which such a worker's last operation is lost, after commands to Redis and operations of the store.
+// Nothing may be lost by itself.
+func AtEachLoss(t *testing.T, commands, operations Places, dies func(commands, operations int, how storetest.How) bool) {
+	t.Helper()
+	if dies(Never, Never, storetest.Before) {
+		t.Fatal("died of nothing")
+	}
+	AtEach(t, "commands to Redis", commands.Every, commands.Least, func(n int) bool { return dies(n, Never, storetest.Before) })
+	AtEach(t, "operations of the store", operations.Every, operations.Least, func(n int) bool { return dies(Never, n, storetest.Before) })
+	AtEach(t, "operations, and one that was not answered", operations.Every, operations.Least, func(n int) bool { return dies(Never, n, storetest.After) })
+}
+
 // Mortal makes one. dies tells how the last operation of the store is lost.
 func (c *Rig) Mortal(commands, operations int, how storetest.How) *Mortal {
 	m := &Mortal{Fuse: workertest.NewFuse(c, c.Redis.Addr(), commands), Store: storetest.NewCut(c.Plain)}

@@ -1,6 +1,7 @@
 package redisstream
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -232,23 +233,34 @@ func (p *entryParser) bulk() []byte {
 	return s
 }
 
-func parseIDBytes(b []byte) (ID, bool) {
-	var id ID
-	part := &id.Ms
-	digits := 0
-	for _, c := range b {
-		switch {
-		case c >= '0' && c <= '9':
-			if *part >= math.MaxUint64/10 && (*part > math.MaxUint64/10 || c > '5') { // 2^64 - 1 ends with a 5
-				return ID{}, false
-			}
-			*part = *part*10 + uint64(c-'0')
-			digits++
-		case c == '-' && part == &id.Ms && digits > 0:
-			part, digits = &id.Seq, 0
-		default:
-			return ID{}, false
-		}
+// parseIDBytes parses "ms-seq", both of 64 bits.
+func parseIDBytes(b []byte) (id ID, ok bool) {
+	dash := bytes.IndexByte(b, '-')
+	if dash < 0 {
+		return ID{}, false
 	}
-	return id, part == &id.Seq && digits > 0
+	ms, ok := parseUint(b[:dash])
+	if !ok {
+		return ID{}, false
+	}
+	seq, ok := parseUint(b[dash+1:])
+	if !ok {
+		return ID{}, false
+	}
+	return ID{Ms: ms, Seq: seq}, true
+}
+
+// safeDigits is how many digits never exceed 64 bits.
+const safeDigits = 19
+
+// parseUint parses digits, and nothing but digits.
+func parseUint(b []byte) (n uint64, ok bool) {
+	for i, c := range b {
+		digit := uint64(c - '0')
+		if digit > 9 || i >= safeDigits && (n > math.MaxUint64/10 || n*10 > math.MaxUint64-digit) {
+			return 0, false
+		}
+		n = n*10 + digit
+	}
+	return n, len(b) > 0
 }

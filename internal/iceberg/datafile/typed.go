@@ -91,11 +91,11 @@ func (k Kind) node() parquet.Node {
 }
 
 // typed makes a Parquet value of a cell.
-func (w *Writer) typed(k Kind, c *Cell, column int) parquet.Value {
+func (w *Writer) typed(k Kind, c *Cell) parquet.Value {
 	var v parquet.Value
 	switch {
 	case !c.Valid:
-		return parquet.NullValue().Level(0, 0, column)
+		return parquet.Value{}
 	case k == Bool:
 		v = parquet.BooleanValue(c.Int != 0)
 	case k == Long:
@@ -105,7 +105,7 @@ func (w *Writer) typed(k Kind, c *Cell, column int) parquet.Value {
 	default:
 		v = parquet.ByteArrayValue(w.copy(c.Bytes))
 	}
-	return v.Level(0, 1, column)
+	return leveled(v, 0, 1)
 }
 
 // add takes a cell into account.

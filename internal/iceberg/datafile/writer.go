@@ -108,12 +108,12 @@ func (w *Writer) Write(r *Row) error {
 		return fmt.Errorf("write row: %w: %d after %d", errOrder, r.Offset, w.summary.LastOffset)
 	}
 	before := len(w.arena)
-	w.put(partitionColumn, parquet.Int32Value(w.partition).Level(0, 0, partitionColumn))
-	w.put(offsetColumn, parquet.Int64Value(r.Offset).Level(0, 0, offsetColumn))
-	w.put(timestampColumn, parquet.Int64Value(Micros(r.Timestamp)).Level(0, 0, timestampColumn))
-	w.put(appendTimeColumn, parquet.Int64Value(Micros(r.AppendMs)).Level(0, 0, appendTimeColumn))
-	w.put(keyColumn, w.optional(r.Key, 0, 1, keyColumn))
-	w.put(valueColumn, w.optional(r.Value, 0, 1, valueColumn))
+	w.put(partitionColumn, parquet.Int32Value(w.partition))
+	w.put(offsetColumn, parquet.Int64Value(r.Offset))
+	w.put(timestampColumn, parquet.Int64Value(Micros(r.Timestamp)))
+	w.put(appendTimeColumn, parquet.Int64Value(Micros(r.AppendMs)))
+	w.put(keyColumn, w.optional(r.Key, 0, 1))
+	w.put(valueColumn, w.optional(r.Value, 0, 1))
 	if err := w.headers(r.Headers); err != nil {
 		return fmt.Errorf("write row %d: %w", r.Offset, err)
 	}
@@ -135,11 +135,19 @@ func (w *Writer) put(column int, v parquet.Value) {
 }
 
 // optional is a value that may be null, at the levels of its column.
-func (w *Writer) optional(b []byte, repetition, definition, column int) parquet.Value {
+func (w *Writer) optional(b []byte, repetition, definition int) parquet.Value {
 	if b == nil {
-		return parquet.NullValue().Level(repetition, definition-1, column)
+		return leveled(parquet.Value{}, repetition, definition-1)
 	}
-	return parquet.ByteArrayValue(w.copy(b)).Level(repetition, definition, column)
+	return leveled(parquet.ByteArrayValue(w.copy(b)), repetition, definition)
+}
+
+// leveled is v at its levels. Columns are written one by one, so that a value needs not know its column: Value.Level, which sets
+// that, too, took an eighth of the encoding.
+func leveled(v parquet.Value, repetition, definition int) parquet.Value {
+	v.SetRepetitionLevel(repetition)
+	v.SetDefinitionLevel(definition)
+	return v
 }
 
 // copy puts b into the arena. The arena may move: what was put there before keeps the old one alive until it is flushed.
@@ -152,13 +160,14 @@ func (w *Writer) copy(b []byte) []byte {
 func (w *Writer) headers(section []byte) error {
 	repetition := 0
 	err := eachHeader(section, func(key, value []byte) {
-		w.put(headerKeyColumn, parquet.ByteArrayValue(w.copy(encodeHeaderKey(key))).Level(repetition, headerThere, headerKeyColumn))
-		w.put(headerValueColumn, w.optional(value, repetition, headerValued, headerValueColumn))
+		w.put(headerKeyColumn, leveled(parquet.ByteArrayValue(w.copy(encodeHeaderKey(key))), repetition, headerThere))
+		w.put(headerValueColumn, w.optional(value, repetition, headerValued))
 		repetition = 1
 	})
 	if err == nil && repetition == 0 {
-		w.put(headerKeyColumn, parquet.NullValue().Level(0, noHeaders, headerKeyColumn))
-		w.put(headerValueColumn, parquet.NullValue().Level(0, noHeaders, headerValueColumn))
+		none := leveled(parquet.Value{}, 0, noHeaders)
+		w.put(headerKeyColumn, none)
+		w.put(headerValueColumn, none)
 	}
 	return err
 }
@@ -172,7 +181,7 @@ func (w *Writer) cells(cells []Cell) {
 			c = &cells[i]
 		}
 		w.summary.TypedBounds[i].add(&w.options.Typed[i], c)
-		w.values[leaves+i] = append(w.values[leaves+i], w.typed(w.options.Typed[i].Kind, c, leaves+i))
+		w.values[leaves+i] = append(w.values[leaves+i], w.typed(w.options.Typed[i].Kind, c))
 	}
 }
 

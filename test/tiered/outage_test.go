@@ -19,6 +19,23 @@ import (
 // long tells whether tests take minutes.
 var long = os.Getenv("KORVET_TEST_LONG") != ""
 
+// outage is how long the store is away; in the short form for as long as it takes to produce what is to be dropped.
+func outage(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("KORVET_TEST_OUTAGE")
+	if text == "" && long {
+		text = "3m"
+	}
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // behindProxy is an S3 server that a test can take away.
 func behindProxy(t *testing.T) (place, *toxiproxy.Proxy) {
 	s := storetest.Start(t)
@@ -91,15 +108,15 @@ func TestAStoreThatIsAwayForLongCostsNothing(t *testing.T) {
 			t.Parallel()
 			p, proxy := behindProxy(t)
 			w := start(t, p, noCache, "--korvet.storage.remote.s3.request-timeout=2s", "--korvet.storage.remote.read-cache-bytes=1KB", "--korvet.storage.remote.s3.max-attempts=2")
-			w.create("t", 1, tiered("retention.ms=3600000"))
+			w.create("t", 1, tiered("retention.ms=86400000"))
 			w.produce("t", 0, 0, 2500)
 			w.awaitDropped("t", 0, 1500)
 			lag := `korvet_storage_archive_lag_segments{topic="t"}`
 			back := leaves(t, proxy)
-			began, end := time.Now(), int64(2500)
-			for end < 8000 || long && time.Since(began) < 3*time.Minute {
+			until, end := time.Now().Add(outage(t)), int64(2500)
+			for end < 8000 || time.Now().Before(until) {
 				w.produce("t", 0, end, end+500)
-				if end += 500; long {
+				if end += 500; end >= 8000 {
 					<-time.After(2 * time.Second)
 				}
 			}

@@ -163,7 +163,7 @@ func TestDamagedValuesAreCorruptMessagesAndOtherPartitionsAreRead(t *testing.T) 
 					t.Errorf("%s: the log does not name the entry: no %q in it", name, want)
 				}
 			}
-			if most := mostMemory(t, b); most > 300<<20 {
+			if most := mostMemory(t, b); most > huge-100<<20 { // three tries of up to 164 MB are in memory at once when the collector is late
 				t.Errorf("the broker took %d MB", most>>20)
 			}
 			if strings.Contains(b.Logs(), "panic") {

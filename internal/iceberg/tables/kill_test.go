@@ -61,7 +61,7 @@ type upkeep struct {
 	run   func(ctx context.Context, tb *Table, s *State) error
 	after []int64
 	every int  // in the short form one of so many operations is the last, on S3 one of a quarter of that
-	long  bool // it is in the long form only
+	slow  bool // to prepare it takes seconds: it is in the long form only, at one of five operations
 }
 
 var upkeeps = []upkeep{
@@ -128,7 +128,7 @@ var upkeeps = []upkeep{
 		},
 	},
 	{
-		name: "reclaim", every: 20, long: true, after: sequence(30, 60),
+		name: "reclaim", every: 20, slow: true, after: sequence(30, 60),
 		ready: func(m *mortals, tb *Table) {
 			_, _, err := tb.DropBefore(m.Context(), state(m.T, tb), 1, map[int32]int64{0: 30})
 			m.must(err)
@@ -250,7 +250,7 @@ func TestWorkersMayDieBetweenAnyTwoOperationsOfUpkeep(t *testing.T) {
 	for name, place := range places {
 		for i := range upkeeps {
 			u := &upkeeps[i]
-			if u.long && !long {
+			if u.slow && !long {
 				continue
 			}
 			t.Run(name+" "+u.name, func(t *testing.T) {
@@ -262,6 +262,9 @@ func TestWorkersMayDieBetweenAnyTwoOperationsOfUpkeep(t *testing.T) {
 					step = u.every
 				case name == "s3": // where an operation takes ten times as long
 					step = max(1, u.every/4)
+				}
+				if u.slow {
+					step *= 5
 				}
 				for _, how := range []storetest.How{storetest.Before, storetest.After} {
 					first := mrand.IntN(step)

@@ -1,6 +1,7 @@
 package readers_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/korvet-io/korvet/internal/iceberg/catalogs"
 	"github.com/korvet-io/korvet/internal/iceberg/chain"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
+	"github.com/korvet-io/korvet/internal/iceberg/storetest"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/test/harness"
 )
@@ -29,6 +31,14 @@ type foreign struct {
 	command func() *exec.Cmd
 	running *exec.Cmd
 	log     string // file
+	place
+}
+
+// place is where tables are.
+type place struct {
+	path string // of the tier
+	args []string
+	s3   store.S3
 }
 
 func port(t *testing.T) string {
@@ -41,12 +51,16 @@ func port(t *testing.T) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// restCatalog is Apache Iceberg's REST server before a database in a file.
-func restCatalog(t *testing.T) *foreign {
+// restCatalog is Apache Iceberg's REST server before a database in a file. Its variables are properties: _ is a dot, __ a hyphen.
+func restCatalog(t *testing.T, at place) *foreign {
 	home, dir, p := install(t, "rest"), t.TempDir(), port(t)
-	return &foreign{t: t, kind: "rest", uri: "http://127.0.0.1:" + p, address: "127.0.0.1:" + p, log: filepath.Join(dir, "log"), command: func() *exec.Cmd {
+	return &foreign{t: t, kind: "rest", uri: "http://127.0.0.1:" + p, address: "127.0.0.1:" + p, log: filepath.Join(dir, "log"), place: at, command: func() *exec.Cmd {
 		c := exec.Command("java", "-Xmx256m", "-cp", filepath.Join(home, "rest", "*"), "org.apache.iceberg.rest.RESTCatalogServer")
-		c.Env = append(os.Environ(), "CATALOG_URI=jdbc:sqlite:file:"+dir+"/catalog.db", "CATALOG_WAREHOUSE=file://"+dir+"/warehouse", "CATALOG_JDBC_USER=u", "CATALOG_JDBC_PASSWORD=p", "CATALOG_CLIENTS=1", "CATALOG_REST_PORT="+p) // SQLite refuses one of two connections that write
+		c.Env = append(os.Environ(), "CATALOG_URI=jdbc:sqlite:file:"+dir+"/catalog.db", "CATALOG_WAREHOUSE="+at.path, "CATALOG_JDBC_USER=u", "CATALOG_JDBC_PASSWORD=p", "CATALOG_CLIENTS=1", "CATALOG_REST_PORT="+p) // SQLite refuses one of two connections that write
+		if at.s3.Endpoint != "" {
+			c.Env = append(c.Env, "CATALOG_IO__IMPL=org.apache.iceberg.aws.s3.S3FileIO", "CATALOG_S3_ENDPOINT="+at.s3.Endpoint, "CATALOG_S3_PATH__STYLE__ACCESS=true",
+				"CATALOG_S3_ACCESS__KEY__ID="+at.s3.AccessKeyID, "CATALOG_S3_SECRET__ACCESS__KEY="+at.s3.SecretAccessKey, "CATALOG_CLIENT_REGION="+at.s3.Region)
+		}
 		return c
 	}}
 }
@@ -83,13 +97,20 @@ func (f *foreign) down() {
 	}
 }
 
-// table is the topic's table through the catalog, beside the broker, with a clock that is put forward.
-func (f *foreign) table(location string, skew *time.Duration) *tables.Table {
+// objects is the store of the tables.
+func (f *foreign) objects() store.Store {
 	f.t.Helper()
-	objects, err := store.Open(f.t.Context(), "file:///", store.S3{})
+	objects, err := store.Open(f.t.Context(), f.path, f.s3)
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	return objects
+}
+
+// table is the topic's table through the catalog, beside the broker, with a clock that is put forward.
+func (f *foreign) table(location string, skew *time.Duration) *tables.Table {
+	f.t.Helper()
+	objects := f.objects()
 	c, err := catalogs.Open(catalogs.Settings{Type: f.kind, URI: f.uri}, objects)
 	if err != nil {
 		f.t.Fatal(err)
@@ -99,10 +120,18 @@ func (f *foreign) table(location string, skew *time.Duration) *tables.Table {
 }
 
 func TestTablesInARESTCatalog(t *testing.T) {
-	if long() {
-		f := restCatalog(t)
-		f.serves(t, "duckdb", engineSettings{URI: f.uri})
+	if !long() {
+		return
 	}
+	t.Run("file", func(t *testing.T) {
+		f := restCatalog(t, place{path: "file://" + t.TempDir()})
+		f.serves(t, "duckdb", engineSettings{URI: f.uri})
+	})
+	t.Run("s3", func(t *testing.T) {
+		server := storetest.Start(t)
+		f := restCatalog(t, place{path: server.Location() + "/tier", args: onStore(server), s3: server.Options("")})
+		f.serves(t, "duckdb", engineSettings{URI: f.uri, S3: &keys{Endpoint: server.Endpoint, ID: storetest.WriterKeyID, Secret: storetest.WriterSecret}})
+	})
 }
 
 // serves has the catalog hold a broker's tables for all of their life: copied, read by consumers and an engine, with another who commits
@@ -115,8 +144,7 @@ func (f *foreign) serves(t *testing.T, engine string, s engineSettings) {
 			t.Logf("the catalog said: %s", said[max(0, len(said)-4000):])
 		}
 	})
-	dir := t.TempDir()
-	w := newWorld(t, "file://"+dir, "", "--korvet.storage.remote.catalog.type="+f.kind, "--korvet.storage.remote.catalog.uri="+f.uri, "--korvet.storage.remote.catalog.request-timeout=20s")
+	w := newWorld(t, f.path, "", append(f.args, "--korvet.storage.remote.catalog.type="+f.kind, "--korvet.storage.remote.catalog.uri="+f.uri, "--korvet.storage.remote.catalog.request-timeout=20s")...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(w.broker.Logs())
@@ -143,7 +171,7 @@ func (f *foreign) serves(t *testing.T, engine string, s engineSettings) {
 		if _, err := f.table(location, &skew).State(t.Context()); err == nil || !strings.Contains(err.Error(), chain.ErrNoTable.Error()) {
 			return fmt.Errorf("the catalog has the table: %v", err)
 		}
-		if left, err := os.ReadDir(filepath.Join(dir, "korvet")); err != nil || len(left) > 0 {
+		if left, err := f.objects().Folders(t.Context(), f.path+"/korvet/"); err != nil || len(left) > 0 {
 			return fmt.Errorf("%v are left, %v", left, err)
 		}
 		return nil
@@ -242,8 +270,8 @@ func (f *foreign) cleaned(t *testing.T, w *world, tb *tables.Table, skew *time.D
 			return err
 		})
 	}
-	left := strings.TrimPrefix(strings.TrimPrefix(s.Location(), "file://"), "file:") + "/data/left.parquet"
-	if err := os.WriteFile(left, []byte("left"), 0o600); err != nil {
+	left := s.Location() + "/data/left.parquet"
+	if err := f.objects().Put(t.Context(), left, strings.NewReader("left")); err != nil {
 		t.Fatal(err)
 	}
 	*skew = 7 * 24 * time.Hour
@@ -254,7 +282,7 @@ func (f *foreign) cleaned(t *testing.T, w *world, tb *tables.Table, skew *time.D
 		t.Errorf("swept %+v, %v", r, err)
 	}
 	*skew = 0
-	if _, err := os.Stat(left); !os.IsNotExist(err) {
+	if _, err := f.objects().Size(t.Context(), left); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a file that nothing names: %v", err)
 	}
 	w.awaitConsumed(t)

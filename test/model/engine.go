@@ -17,6 +17,7 @@ import (
 
 	"github.com/korvet-io/korvet/internal/iceberg/datafile"
 	"github.com/korvet-io/korvet/internal/iceberg/fileio"
+	"github.com/korvet-io/korvet/internal/iceberg/jsoncolumns"
 	"github.com/korvet-io/korvet/internal/iceberg/store"
 	"github.com/korvet-io/korvet/internal/iceberg/tables"
 	"github.com/korvet-io/korvet/internal/record"
@@ -29,7 +30,8 @@ type engine struct {
 	location string
 	objects  store.Store
 	table    *table.Table
-	files    []tables.File // of the step's partition
+	shredder *jsoncolumns.Shredder // of the table's typed columns
+	files    []tables.File         // of the step's partition
 	entries  map[string]iceberg.DataFile
 	rows     []tableRow // those that are there, of the partition
 }
@@ -72,6 +74,7 @@ func (w *world) loadEngine() (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.shredder = jsoncolumns.NewShredder(state.Columns(jsoncolumns.Limits{}).Columns())
 	fs := func(ctx context.Context) (iceio.IO, error) { return fileio.New(ctx, e.objects), nil }
 	e.table = table.New(table.Identifier{"korvet", entry.Name}, m, state.MetadataLocation(), fs, e)
 	objects := fileio.New(w.ctx, e.objects)
@@ -245,17 +248,20 @@ func (e *engine) entriesOf(files []tables.File) (list []iceberg.DataFile) {
 	return list
 }
 
-// putRows writes a data file. Its manifest's entry has bounds of the offsets, or none at all.
+// putRows writes a data file with all columns that the table has. Its manifest's entry has bounds of the offsets, or none at all.
 func (e *engine) putRows(rows []tableRow) (iceberg.DataFile, error) {
 	bounds := map[int][2]int64{}
 	if e.w.rnd.IntN(2) == 0 {
 		bounds[datafile.OffsetID] = [2]int64{rows[0].Offset, rows[len(rows)-1].Offset}
 	}
 	return e.put("data", iceberg.EntryContentData, int64(len(rows)), bounds, func(w io.Writer) error {
-		f := datafile.NewWriter(w, e.w.ref.Partition, e.w.remote.upkeep.Merge.Options)
+		options := e.w.remote.upkeep.Merge.Options
+		options.Typed = e.shredder.Typed()
+		f := datafile.NewWriter(w, e.w.ref.Partition, options)
 		for i := range rows {
 			r := &rows[i]
 			row := datafile.Row{Record: record.Record{Offset: r.Offset, Timestamp: r.Timestamp, Key: r.Key, Value: r.Value, Headers: encodeHeaders(r.Headers)}, AppendMs: int64(r.AppendMs)}
+			row.Cells, _ = e.shredder.Cells(r.Value)
 			if err := f.Write(&row); err != nil {
 				return err
 			}

@@ -234,20 +234,11 @@ func (p *entryParser) bulk() []byte {
 }
 
 // parseIDBytes parses "ms-seq", both of 64 bits.
-func parseIDBytes(b []byte) (id ID, ok bool) {
-	dash := bytes.IndexByte(b, '-')
-	if dash < 0 {
-		return ID{}, false
-	}
-	ms, ok := parseUint(b[:dash])
-	if !ok {
-		return ID{}, false
-	}
-	seq, ok := parseUint(b[dash+1:])
-	if !ok {
-		return ID{}, false
-	}
-	return ID{Ms: ms, Seq: seq}, true
+func parseIDBytes(b []byte) (ID, bool) {
+	ms, seq, dashed := bytes.Cut(b, []byte{'-'})
+	m, ok := parseUint(ms)
+	n, also := parseUint(seq)
+	return ID{m, n}, dashed && ok && also
 }
 
 // safeDigits is how many digits never exceed 64 bits.

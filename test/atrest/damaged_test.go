@@ -124,6 +124,7 @@ func mostMemory(t *testing.T, b *harness.Broker) int {
 }
 
 func TestDamagedValuesAreCorruptMessagesAndOtherPartitionsAreRead(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "200MiB") // of the broker: its collector is not to be late on a busy machine. It bounds nothing that is in use
 	for _, codec := range []string{"zstd", "gzip", "lz4", "snappy"} {
 		t.Run(codec, func(t *testing.T) {
 			b, client, redis := start(t)
@@ -163,7 +164,7 @@ func TestDamagedValuesAreCorruptMessagesAndOtherPartitionsAreRead(t *testing.T) 
 					t.Errorf("%s: the log does not name the entry: no %q in it", name, want)
 				}
 			}
-			if most := mostMemory(t, b); most > huge-100<<20 { // three tries of up to 164 MB are in memory at once when the collector is late
+			if most := mostMemory(t, b); most > 300<<20 {
 				t.Errorf("the broker took %d MB", most>>20)
 			}
 			if strings.Contains(b.Logs(), "panic") {

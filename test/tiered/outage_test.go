@@ -115,10 +115,11 @@ func TestAStoreThatIsAwayForLongCostsNothing(t *testing.T) {
 			back := leaves(t, proxy)
 			until, end := time.Now().Add(outage(t)), int64(2500)
 			for end < 8000 || time.Now().Before(until) {
-				w.produce("t", 0, end, end+500)
-				if end += 500; end >= 8000 {
+				if end >= 8000 {
 					<-time.After(2 * time.Second)
 				}
+				w.produce("t", 0, end, end+500)
+				end += 500
 			}
 			redistest.Eventually(t, "the metrics to tell what waits", func() bool {
 				return w.number(lag) >= 3 && w.number(`korvet_storage_archive_lag_oldest_seconds{topic="t"}`) > 0
